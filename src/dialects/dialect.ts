@@ -1,0 +1,98 @@
+import type { Answer, Call, Rendered, Usage } from '../call.js';
+
+/** A piece of a prompt, as far as counting it is concerned. */
+export type Part =
+  | { readonly kind: 'text'; readonly text: string }
+  /** Counted as its JSON text: tool definitions, schemas, arguments given as objects. */
+  | { readonly kind: 'json'; readonly value: unknown }
+  /** A data URL or a remote address. */
+  | { readonly kind: 'image'; readonly url: string; readonly detail?: string | undefined }
+  /** Audio or a document whose content is in the body, `base64Length` characters of it, or elsewhere (0). */
+  | { readonly kind: 'file'; readonly media: 'audio' | 'document'; readonly base64Length: number };
+
+/** What one message, or one other part of the prompt, says. */
+export interface Section {
+  readonly kind: 'message' | 'tools' | 'format';
+  /** As the body names it: `user`, `assistant`, `tool`, ... */
+  readonly role?: string | undefined;
+  readonly name?: string | undefined;
+  readonly parts: readonly Part[];
+}
+
+/** What a dialect reads from the body of a call. */
+export interface Draft {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Whether the caller itself asked for usage inside the stream. */
+  readonly wantsUsage: boolean;
+  /** The largest output maximum that the body declares, for one choice; `undefined` when it declares none that is usable. */
+  readonly maximumOutputTokens: number | undefined;
+  /** How many answers are asked for at once: output counts that many times. A whole number, 1 to 128. */
+  readonly choices: number;
+  readonly hasTools: boolean;
+  /** Whether the answer must follow a schema or be JSON. */
+  readonly hasFormat: boolean;
+  readonly sections: readonly Section[];
+}
+
+/** What to change in a body before it is sent. */
+export interface Rewrite {
+  readonly model?: string | undefined;
+  readonly maximumOutputTokens?: number | undefined;
+  readonly includeUsage?: true | undefined;
+}
+
+/** One event of a stream, as its `data:` lines gave it. */
+export interface StreamEvent {
+  readonly event: string | undefined;
+  /** Parsed JSON; `undefined` when the data is no JSON, like `[DONE]`. */
+  readonly data: unknown;
+  readonly text: string;
+}
+
+/** What a refusal says, apart from how a dialect spells it. Never carries body text or other tenants' numbers. */
+export interface Complaint {
+  readonly status: number;
+  readonly kind: 'full' | 'never-fits' | 'closed' | 'unidentified' | 'unknown-model' | 'bad-body';
+  /** The dimension that is full, when there is one. */
+  readonly dimension?: 'tokens' | 'requests' | 'usd' | 'concurrent' | undefined;
+  readonly message: string;
+}
+
+/**
+ * A wire format, with everything about it: read a body, change it, find usage and text in answers, write an answer and an
+ * error. Pure: no I/O, no clock, and no trust: bodies are hostile, so every number is checked and every walk is linear.
+ * An application's own shape is made by spreading a built-in one and replacing some members.
+ */
+export interface Dialect {
+  readonly name: string;
+  /** Reads a call from a body; `undefined` when the body is not of this dialect or names no model. Never throws. */
+  read(body: unknown, path?: string): Draft | undefined;
+  /** A changed copy; the body itself is left alone and unknown fields stay. */
+  rewrite(body: unknown, change: Rewrite): unknown;
+  /** Usage reported by a JSON answer or by one event of a stream. A figure of 0 for the input is unknown, not nothing. */
+  usage(bodyOrEvent: unknown): Usage | undefined;
+  /** Text (visible, reasoning, tool arguments) that a JSON answer or one event adds to the output, for counting it. */
+  text(bodyOrEvent: unknown): string;
+  /** Whether this event only carries the usage that {@link Rewrite.includeUsage} asked for. */
+  isUsageOnly(event: StreamEvent): boolean;
+  /**
+   * The complete, successful answer that a JSON body, or all events of one stream, give: `undefined` when it was cut off,
+   * filtered, failed or hit its maximum. `body` is the whole answer in its JSON form.
+   */
+  collect(bodyOrEvents: { readonly body: unknown } | { readonly events: readonly StreamEvent[] }): CompleteAnswer | undefined;
+  /** Writes an answer in the call's mode: JSON, or the dialect's full sequence of events when it asked for a stream. */
+  answer(answer: Answer, call: Call): Rendered;
+  /** Writes an error as the official SDKs of this dialect parse it; always JSON. Sets neither waits nor spillway headers. */
+  error(complaint: Complaint, call: Call | undefined): Rendered;
+}
+
+/** A whole answer as a model gave it. */
+export interface CompleteAnswer {
+  readonly model: string | undefined;
+  readonly text: string;
+  readonly hasToolCalls: boolean;
+  readonly usage: Usage | undefined;
+  /** The answer in the dialect's JSON form. */
+  readonly body: unknown;
+}

@@ -1,0 +1,3 @@
+export interface Visit {
+  readonly identity: import('./call.js').Identity;
+}
