@@ -1,16 +1,23 @@
 import type { Budget, BudgetOptions, Price } from './budget/budget.js';
+import { resolveScope, type ScopeSetting } from './budget/scope-budgets.js';
 import type { Call } from './call.js';
 import type { Clock } from './clock.js';
 import type { Dialect } from './dialects/dialect.js';
 import type { Step } from './ladder/step.js';
+import { createFindModel, readPrice, resolveModels } from './models.js';
 import type { Logger } from './observe/events.js';
+import { type Check, createCheck } from './options-check.js';
+import { readClock, readDialects, readLadder, readLogger, readStore } from './options-parts.js';
 import type { Store } from './stores/store.js';
 
 /** What the provider grants for one model, and what the application knows about it. */
 export interface ModelOptions {
   /** Shared by everybody; count calls. */
   readonly budgets?: readonly BudgetOptions[];
-  /** Share of each limit left unused: other processes on the same key, token variance. 0 to less than 1. @defaultValue 0 */
+  /**
+   * Share of each limit left unused: other processes on the same key, token variance. 0 to less than 1. Running calls and
+   * `per: 'call'` are not lowered. @defaultValue 0
+   */
   readonly headroomRatio?: number;
   /** Substitutes that the application declares acceptable, in order; each one of `models`. */
   readonly cheaper?: readonly string[];
@@ -25,7 +32,8 @@ export interface ModelOptions {
 export interface ScopeOptions {
   /**
    * The budgets of a key: a list, or a function of the key. A promise is shared by concurrent callers and its result kept
-   * for a few seconds; a rejection reaches the caller's error path with nothing held.
+   * for a few seconds; a rejection reaches the caller's error path with nothing held. A list is checked once: change
+   * limits by returning another one.
    */
   readonly budgets: readonly BudgetOptions[] | ((key: string) => readonly BudgetOptions[] | Promise<readonly BudgetOptions[]>);
   /** Whether a request may have no key for this scope. Without it such a request gets 401. @defaultValue false */
@@ -47,21 +55,24 @@ export interface Options<Scopes extends string = string> {
   readonly unknownModel?: 'count' | 'refuse';
   /** Price of models without one; needed where a `usd` budget can meet such a model. */
   readonly defaultPrice?: Price;
-  /** Saturation of model and global budgets above which `when-saturated` budgets refuse. @defaultValue 0.8 */
+  /** Saturation of model and global budgets above which `when-saturated` budgets refuse, 0 to 1. @defaultValue 0.8 */
   readonly softUntilRatio?: number;
-  /** Held on top of the estimate for text. @defaultValue 0.1 */
+  /** Held on top of the estimate for text, 0 to 1. @defaultValue 0.1 */
   readonly overheadRatio?: number;
-  /** Held on top of the estimate when images are present. @defaultValue 0.15 */
+  /** Held on top of the estimate when images are present, 0 to 1. @defaultValue 0.15 */
   readonly imageOverheadRatio?: number;
-  /** How long an unsettled reservation keeps its concurrency after its process died, in ms. @defaultValue 30_000 */
+  /** How long an unsettled reservation keeps its concurrency after its process died, 100 to 86_400_000 ms. @defaultValue 30_000 */
   readonly leaseMs?: number;
-  /** A reader that takes nothing for so long is treated as gone, in ms. @defaultValue 60_000 */
+  /** A reader that takes nothing for so long is treated as gone, 1 to 86_400_000 ms. @defaultValue 60_000 */
   readonly stallMs?: number;
-  /** Largest JSON body that is read when no parser ran before, in bytes. @defaultValue 4_194_304 */
+  /** Largest JSON body that is read when no parser ran before, 1 to 1_073_741_824 bytes. @defaultValue 4_194_304 */
   readonly bodyBytes?: number;
-  /** Most bytes of one answer that are looked at for usage; beyond, its length is counted. @defaultValue 4_194_304 */
+  /**
+   * Most bytes of one answer that are looked at for usage, 0 to 1_073_741_824; beyond, its length is counted.
+   * @defaultValue 4_194_304
+   */
   readonly tapBytes?: number;
-  /** How long the result of an asynchronous `budgets` function is kept, in ms. @defaultValue 5_000 */
+  /** How long the result of an asynchronous `budgets` function is kept, 0 to 86_400_000 ms. @defaultValue 5_000 */
   readonly budgetsTtlMs?: number;
   /** One line per answered request, shaped for pino. @defaultValue none */
   readonly logger?: Logger;
@@ -123,4 +134,90 @@ export interface ResolvedOptions {
   readonly logger: Logger | undefined;
   readonly clock: Clock;
   readonly random: () => number;
+}
+
+/** What stands in for `ladder` and `store`; the store is made only when it is needed. */
+export interface DefaultParts {
+  readonly ladder: readonly Step[];
+  readonly store: () => Store;
+}
+
+const FIELDS = [
+  'models',
+  'scopes',
+  'ladder',
+  'store',
+  'dialects',
+  'unknownModel',
+  'defaultPrice',
+  'softUntilRatio',
+  'overheadRatio',
+  'imageOverheadRatio',
+  'leaseMs',
+  'stallMs',
+  'bodyBytes',
+  'tapBytes',
+  'budgetsTtlMs',
+  'logger',
+  'clock',
+  'random',
+] as const satisfies readonly (keyof Options)[];
+
+const DAY_MS = 86_400_000;
+const GIBIBYTE = 1_073_741_824;
+const RATIO = { least: 0, most: 1, mend: 'give a share like 0.1' };
+const ms = (least: number) => ({ least, most: DAY_MS, whole: true, mend: 'give milliseconds like 30_000' });
+const bytes = (least: number) => ({ least, most: GIBIBYTE, whole: true, mend: 'give bytes like 4_194_304' });
+
+/**
+ * Checks options completely and fills in what was left out. Nothing is coerced, and what was given is neither changed nor
+ * kept where it could still change.
+ * @throws {@link OptionsError} with every fault, each with its path and mend
+ */
+export function resolveOptions<Scopes extends string>(options: Options<Scopes>, defaults: DefaultParts): ResolvedOptions {
+  const check = createCheck();
+  const given =
+    check.fields('', options, FIELDS, 'give one like { models: { "gpt-4o": {} } }') ?? (Object.create(null) as Fields);
+
+  const defaultPrice = given.defaultPrice === undefined ? undefined : readPrice(check, 'defaultPrice', given.defaultPrice);
+  const unknownModel = check.oneOf('unknownModel', given.unknownModel, ['count', 'refuse'], DEFAULTS.unknownModel);
+  const ttlMs = check.number('budgetsTtlMs', given.budgetsTtlMs, ms(0), DEFAULTS.budgetsTtlMs);
+  const clock = readClock(check, 'clock', given.clock);
+  const store = readStore(check, 'store', given.store);
+  const { models, aliases } = resolveModels(check, given.models, { defaultPrice, unknownModel }, DEFAULTS.headroomRatio);
+  const scopes = readScopes(check, given.scopes, { models, defaultPrice, unknownModel, ttlMs, clock });
+  const resolved = {
+    models,
+    findModel: createFindModel(models, aliases),
+    scopes,
+    ladder: readLadder(check, 'ladder', given.ladder, defaults.ladder),
+    dialects: readDialects(check, 'dialects', given.dialects),
+    unknownModel,
+    defaultPrice,
+    softUntilRatio: check.number('softUntilRatio', given.softUntilRatio, RATIO, DEFAULTS.softUntilRatio),
+    overheadRatio: check.number('overheadRatio', given.overheadRatio, RATIO, DEFAULTS.overheadRatio),
+    imageOverheadRatio: check.number('imageOverheadRatio', given.imageOverheadRatio, RATIO, DEFAULTS.imageOverheadRatio),
+    leaseMs: check.number('leaseMs', given.leaseMs, ms(100), DEFAULTS.leaseMs),
+    stallMs: check.number('stallMs', given.stallMs, ms(1), DEFAULTS.stallMs),
+    bodyBytes: check.number('bodyBytes', given.bodyBytes, bytes(1), DEFAULTS.bodyBytes),
+    tapBytes: check.number('tapBytes', given.tapBytes, bytes(0), DEFAULTS.tapBytes),
+    logger: readLogger(check, 'logger', given.logger),
+    clock,
+    random: readRandom(check, given.random),
+  };
+  check.throwFaults();
+  return Object.freeze({ ...resolved, store: store ?? defaults.store() });
+}
+
+type Fields = Readonly<Record<(typeof FIELDS)[number], unknown>>;
+
+function readScopes(check: Check, given: unknown, setting: ScopeSetting): readonly ResolvedScope[] {
+  if (given === undefined) return Object.freeze([]);
+  const entries = check.entries('scopes', given, 'give scopes by name, like { user: { budgets: [...] } }');
+  return Object.freeze(entries.flatMap(({ name, value }) => resolveScope(check, name, value, setting) ?? []));
+}
+
+function readRandom(check: Check, given: unknown): () => number {
+  if (given === undefined) return Math.random;
+  return check.func<() => number>('random', given, 'leave it out for Math.random') ?? Math.random;
 }

@@ -1,3 +1,141 @@
-export interface Visit {
-  readonly identity: import('./call.js').Identity;
+import type { Budget } from './budget/budget.js';
+import { type Answer, type Call, type Identity, OUTCOMES, type OutcomeKind, type Refusal, type Reservation, type Usage } from './call.js';
+import type { Clock } from './clock.js';
+import type { Step } from './ladder/step.js';
+
+/** What a visit is made of. */
+export interface VisitFacts {
+  readonly identity: Identity;
+  /** Named scopes that the gate knows, `global` aside: what a cache partition is made of. */
+  readonly scopes: readonly string[];
+  readonly route?: string | undefined;
+  /** Where its answers come from: a mount's route or `call`; never shared between the two by a cache. */
+  readonly place: string;
+  readonly ladder: readonly Step[];
+  /** Budgets of the mount: `route` or scope name to budgets with counters of their own. */
+  readonly mountBudgets?: ReadonlyMap<string, readonly Budget[]> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly outer?: Visit | undefined;
+}
+
+/** What the visit's runs have in common, however deep they nest. */
+interface Shared {
+  /** Counters of visit units to who pays them. */
+  readonly paid: Map<string, Visit>;
+  /** Set while a run is asking the store for visit units: a parallel one must not pay twice, nor pass unpaid. */
+  paying: Promise<void> | undefined;
+  waiting: number;
+  waitingSinceMs: number;
+  waitedMs: number;
+  worst: OutcomeKind;
+  model: string | undefined;
+  inputTokens: number;
+  outputTokens: number;
+  calls: number;
+}
+
+/** Fires never: visits that nobody can leave. */
+const NEVER = new AbortController().signal;
+
+/**
+ * Who is passing (a request, a job, or one run inside either), and what it still has: a hold that inner runs draw on, and
+ * patience. Runs inside one another form a chain of visits by `outer`; units and patience belong to the whole chain.
+ */
+export class Visit {
+  readonly identity: Identity;
+  readonly scopes: readonly string[];
+  readonly route: string | undefined;
+  readonly place: string;
+  readonly ladder: readonly Step[];
+  readonly mountBudgets: ReadonlyMap<string, readonly Budget[]> | undefined;
+  readonly signal: AbortSignal;
+  readonly outer: Visit | undefined;
+  readonly shared: Shared;
+  /** The admitted call while its run is under way, and its hold. */
+  call: Call | undefined;
+  hold: Reservation | undefined;
+  /** Runs begun inside, and those of them that really called a model. */
+  runsSeen = 0;
+  callsMade = 0;
+  /** The handler's own word on how to settle. */
+  verdict: { readonly usage: Usage } | 'cancel' | undefined;
+  /** An inner run was refused: what the outermost ladder may still answer if the handler gives up. */
+  escaped: Refusal | undefined;
+  /** What was answered in the handler's place after that. */
+  rescue: Answer | undefined;
+
+  constructor(facts: VisitFacts) {
+    this.identity = facts.identity;
+    this.scopes = facts.scopes;
+    this.route = facts.route;
+    this.place = facts.place;
+    this.ladder = facts.ladder;
+    this.mountBudgets = facts.mountBudgets;
+    this.outer = facts.outer;
+    this.signal = facts.signal ?? facts.outer?.signal ?? NEVER;
+    this.shared = facts.outer?.shared ?? {
+      paid: new Map(),
+      paying: undefined,
+      waiting: 0,
+      waitingSinceMs: 0,
+      waitedMs: 0,
+      worst: 'passed',
+      model: undefined,
+      inputTokens: 0,
+      outputTokens: 0,
+      calls: 0,
+    };
+  }
+
+  /** The nearest visit around this one whose run is under way. */
+  get holder(): Visit | undefined {
+    for (let visit = this.outer; visit; visit = visit.outer) if (visit.hold) return visit;
+    return undefined;
+  }
+
+  /** Whether a run of this visit answers people: no run around it speaks a dialect. */
+  get isOutermostSpeaker(): boolean {
+    for (let visit = this.outer; visit; visit = visit.outer) if (visit.call?.dialect) return false;
+    return true;
+  }
+
+  /** The outermost visit around this one that speaks a dialect; the visit itself when there is none. */
+  get outermostSpeaker(): Visit {
+    let found: Visit = this;
+    for (let visit = this.outer; visit; visit = visit.outer) if (visit.call?.dialect) found = visit;
+    return found;
+  }
+
+  /** Notes what a run inside received; the visit reports the worst. */
+  note(outcome: OutcomeKind, model: string | undefined): void {
+    const { shared } = this;
+    if (OUTCOMES.indexOf(outcome) > OUTCOMES.indexOf(shared.worst)) shared.worst = outcome;
+    if (model !== undefined) shared.model = model;
+  }
+
+  /** Whether somebody pays this unit for the visit: a request once for all runs, concurrency only for runs inside it. */
+  isPaid(counter: string, kind: 'requests' | 'concurrent'): boolean {
+    const payer = this.shared.paid.get(counter);
+    if (!payer) return false;
+    if (kind === 'requests') return true;
+    for (let visit: Visit | undefined = this.outer; visit; visit = visit.outer) if (visit === payer) return true;
+    return false;
+  }
+
+  /** Runs `wait` with its time counted into the visit's patience; parallel waits count once. */
+  async waitFor<T>(clock: Clock, wait: () => Promise<T>): Promise<T> {
+    const { shared } = this;
+    if (shared.waiting++ === 0) shared.waitingSinceMs = clock.now();
+    try {
+      return await wait();
+    } finally {
+      if (--shared.waiting === 0) shared.waitedMs += Math.max(0, clock.now() - shared.waitingSinceMs);
+    }
+  }
+
+  /** How long the visit has waited so far, in milliseconds. */
+  waitedMs(clock: Clock): number {
+    const { shared } = this;
+    return shared.waitedMs + (shared.waiting > 0 ? Math.max(0, clock.now() - shared.waitingSinceMs) : 0);
+  }
 }

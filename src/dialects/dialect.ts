@@ -5,6 +5,8 @@ export type Part =
   | { readonly kind: 'text'; readonly text: string }
   /** Counted as its JSON text: tool definitions, schemas, arguments given as objects. */
   | { readonly kind: 'json'; readonly value: unknown }
+  /** A call of a tool in the history; providers charge each one on top of its text. */
+  | { readonly kind: 'tool-call'; readonly name: string; readonly arguments: string }
   /** A data URL or a remote address. */
   | { readonly kind: 'image'; readonly url: string; readonly detail?: string | undefined }
   /** Audio or a document whose content is in the body, `base64Length` characters of it, or elsewhere (0). */

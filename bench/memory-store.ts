@@ -1,0 +1,84 @@
+// Decisions per second and bytes per key of the memory store. Run: node --expose-gc --import tsx bench/memory-store.ts
+import { type MemoryStore, memoryStore } from '../src/stores/memory.js';
+import type { Item, Window } from '../src/stores/store.js';
+
+const MINUTE: Window = { kind: 'sliding', ms: 60_000 };
+const DAY: Window = { kind: 'calendar', unit: 'day', timeZone: 'UTC' };
+const CONCURRENT: Window = { kind: 'concurrent' };
+const USERS = 10_000;
+const ORGANIZATIONS = 100;
+const RUNS = 300_000;
+const KEYS = 200_000;
+const HOW = { leaseMs: 30_000 };
+
+await decisions('admitted and settled', Number.MAX_SAFE_INTEGER);
+await decisions('refused', 0);
+await bytes('sliding', MINUTE);
+await bytes('calendar', DAY);
+await bytes('concurrent', CONCURRENT);
+
+/** 3 scopes x (requests, tokens, concurrency), one caller. */
+async function decisions(name: string, limit: number): Promise<void> {
+  const store = memoryStore();
+  const users = Array.from({ length: USERS }, (_, user) => [
+    ...itemsOf('model|gpt-4o', limit),
+    ...itemsOf(`organization|${user % ORGANIZATIONS}`, limit),
+    ...itemsOf(`user|${user}`, limit),
+  ]);
+  const amounts = users[0]?.map(() => 1) ?? [];
+  let best = 0;
+  for (let round = 0; round < 5; round++) {
+    const startedAt = performance.now();
+    for (let run = 0; run < RUNS; run++) {
+      const id = `${round}-${run}`;
+      const answer = await store.reserve(id, users[run % USERS] as Item[], HOW);
+      if (answer.kind === 'held') await store.settle(id, amounts);
+    }
+    best = Math.max(best, RUNS / ((performance.now() - startedAt) / 1_000));
+  }
+  print(`decisions of 9 items, ${name}`, `${Math.round(best).toLocaleString('en-US')} /s`, `${(1e6 / best).toFixed(2)} us each`);
+}
+
+function itemsOf(prefix: string, limit: number): Item[] {
+  const common = { limit, refuseAt: limit };
+  return [
+    { ...common, counter: `${prefix}|requests|60000`, window: MINUTE, amount: 1 },
+    { ...common, counter: `${prefix}|tokens|60000`, window: MINUTE, amount: 1_200 },
+    { ...common, counter: `${prefix}|concurrent`, window: CONCURRENT, amount: 1 },
+  ];
+}
+
+/** What a key with one charge takes: its counter, its name and its entry; settled, or for leases still running. */
+async function bytes(name: string, window: Window): Promise<void> {
+  if (!globalThis.gc) return print(`bytes per key, ${name}`, 'needs --expose-gc', '');
+  const store = memoryStore();
+  const before = heap();
+  for (let key = 0; key < KEYS; key++) await charge(store, key, window);
+  // The remembered ids of settled reservations are bounded and not part of a key.
+  const remembered = heap(() => fillSettled());
+  const each = (heap() - before - remembered) / KEYS;
+  print(`bytes per key, ${name}`, each.toFixed(0), `${store.size.toLocaleString('en-US')} keys`);
+}
+
+async function charge(store: MemoryStore, key: number, window: Window): Promise<void> {
+  const item: Item = { counter: `user|customer-${key}|tokens|60000`, window, amount: 1_200, limit: 1e6, refuseAt: 1e6 };
+  await store.reserve(`${key}`, [item], HOW);
+  if (window.kind !== 'concurrent') await store.settle(`${key}`, [1_100]);
+}
+
+function fillSettled(): Set<string>[] {
+  return [];
+}
+
+function heap(make?: () => unknown): number {
+  globalThis.gc?.();
+  const before = process.memoryUsage().heapUsed;
+  if (!make) return before;
+  const made = make();
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed - before + (made ? 0 : 0);
+}
+
+function print(what: string, figure: string, more: string): void {
+  console.log(`${what.padEnd(42)} ${figure.padStart(16)}   ${more}`);
+}

@@ -1,0 +1,108 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Admission, createAdmission } from './admission.js';
+import { createSaturation, type Saturation } from './budget/saturation.js';
+import type { Call, Refusal, Usage } from './call.js';
+import type { AnswerFindings } from './dialects/answer-reader.js';
+import type { Complaint, Dialect, Draft } from './dialects/dialect.js';
+import { createRegistry, type Registry } from './dialects/registry.js';
+import { draftCall } from './draft-call.js';
+import { createLine, type Line } from './ladder/line.js';
+import { createEvents, type Events } from './observe/events.js';
+import { createLedger, type Ledger } from './observe/ledger.js';
+import type { ResolvedOptions } from './options.js';
+import { createRun, type GovernedRun } from './run.js';
+import { createKeeper, type Keeper } from './stores/reservation.js';
+import { encodingFor } from './tokens/encodings.js';
+import { createTokenizer, type Tokenizer } from './tokens/tokenizer.js';
+import type { Visit } from './visit.js';
+
+/** Everything that one gate's mounts, fetches and jobs share. */
+export interface Core {
+  readonly options: ResolvedOptions;
+  readonly run: GovernedRun;
+  readonly admission: Admission;
+  readonly registry: Registry;
+  readonly tokenizer: Tokenizer;
+  readonly keeper: Keeper;
+  readonly line: Line;
+  readonly saturation: Saturation;
+  readonly events: Events;
+  readonly ledger: Ledger;
+  /** The visit that the running code belongs to. */
+  readonly context: AsyncLocalStorage<Visit>;
+  /** Names of the scopes that identities may carry. */
+  readonly scopeNames: readonly string[];
+  /** Requests under way. */
+  openVisits: number;
+  draft(visit: Visit, dialect: Dialect | undefined, draft: Draft | undefined, body: unknown, callsPerRequest?: number): Call;
+  /** Why a model is not allowed; `undefined`: it is. */
+  objection(draft: Draft): Complaint | undefined;
+  /** Milliseconds that a refused caller is told to wait: never before there is room, nor all at the same instant. */
+  toldWaitMs(refusal: Refusal): number;
+  countText(text: string, model: string | undefined): number;
+  learnBytes(call: Call): number;
+  learn(call: Call, findings: AnswerFindings): void;
+  charge(call: Call, usage: Usage): Promise<void>;
+}
+
+/** What a caller is told when nobody can foretell the wait (concurrency is freed by settlements), in milliseconds. */
+const UNKNOWN_WAIT_MS = 1_000;
+
+/** Waits are stretched by up to this share, so that those who were refused together don't come back together. */
+const SPREAD_RATIO = 0.1;
+
+/** Puts the parts together. */
+export function createCore(options: ResolvedOptions): Core {
+  const { clock, store, leaseMs, random } = options;
+  const events = createEvents();
+  const onStoreError = (operation: 'reserve' | 'settle' | 'renew', error: unknown) => events.emit('store-failed', { operation, error });
+  const keeper = createKeeper({ store, clock, leaseMs, onStoreError });
+  const line = createLine(clock);
+  const saturation = createSaturation(options.softUntilRatio);
+  const admission = createAdmission({ options, store, keeper, line, saturation, clock, onStoreError });
+  const ledger = createLedger(clock);
+  const context = new AsyncLocalStorage<Visit>();
+  const tokenizer = createTokenizer();
+  store.onNotice?.((notice) => events.emit('store-notice', notice));
+
+  return {
+    options,
+    run: createRun({ options, admission, line, events, ledger, inside: (visit, body) => context.run(visit, body) }),
+    admission,
+    registry: createRegistry(options.dialects),
+    tokenizer,
+    keeper,
+    line,
+    saturation,
+    events,
+    ledger,
+    context,
+    scopeNames: options.scopes.map(({ name }) => name).filter((name) => name !== 'global'),
+    openVisits: 0,
+    draft: (visit, dialect, draft, body, callsPerRequest) =>
+      draftCall({ visit, dialect, draft, body, ...(callsPerRequest === undefined ? {} : { callsPerRequest }) }, options, tokenizer),
+    objection(draft) {
+      if (options.unknownModel === 'count' || options.findModel(draft.model)) return undefined;
+      const allowed = [...options.models.keys()].join(', ');
+      return { status: 400, kind: 'unknown-model', message: `This model is not available here. Use one of: ${allowed}.` };
+    },
+    toldWaitMs(refusal) {
+      if (refusal.reason === 'never-fits') return Infinity;
+      const promisedMs = Math.max(0, ...refusal.full.map(({ charge }) => line.promisedMs(charge)));
+      const waitMs = refusal.waitMs > 0 ? refusal.waitMs : UNKNOWN_WAIT_MS;
+      return Math.max(waitMs, promisedMs) * (1 + random() * SPREAD_RATIO);
+    },
+    countText: (text, model) => tokenizer.count(text, encodingFor(model ?? '')),
+    learnBytes(call) {
+      if (call.model === undefined || call.model !== call.requestedModel) return 0;
+      return Math.max(0, ...call.visit.ladder.map((step) => (step.learn ? (step.learnBytes ?? 0) : 0)));
+    },
+    learn(call, { answer }) {
+      if (answer) for (const step of call.visit.ladder) step.learn?.(call, answer);
+    },
+    async charge(call, usage) {
+      await admission.charge(call, usage);
+      ledger.add(call.visit.identity, call.model, usage, 0);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import type { Usage } from '../call.js';
+import type { CompleteAnswer, Dialect, StreamEvent } from './dialect.js';
+import { createSseReader } from './sse.js';
+
+/** What the bytes of an answer told. */
+export interface AnswerFindings {
+  readonly usage: Usage | undefined;
+  /** Output so far, counted from text where the dialect knows it, else bytes / 4. */
+  readonly outputTokens: number;
+  /** The whole answer, when it is complete and was to be learned. */
+  readonly answer: CompleteAnswer | undefined;
+}
+
+/** Reads an answer beside its way to the caller: holds nothing back, and keeps no more than its bounds. */
+export interface AnswerReader {
+  push(bytes: Uint8Array): void;
+  /** Findings so far; whole answers only when `isComplete`. */
+  findings(isComplete: boolean): AnswerFindings;
+}
+
+export interface AnswerReaderFacts {
+  readonly dialect: Dialect;
+  readonly contentType: string;
+  /** Most bytes that are kept to be looked at. */
+  readonly tapBytes: number;
+  /** Longest answer worth collecting whole, in bytes; 0: none. */
+  readonly learnBytes: number;
+  countText(text: string): number;
+}
+
+/** Text kept for counting when no usage comes; beyond, its length is extrapolated. */
+const MOST_TEXT = 262_144;
+
+export function createAnswerReader(facts: AnswerReaderFacts): AnswerReader {
+  if (/^text\/event-stream\b/i.test(facts.contentType)) return readEvents(facts);
+  if (/^application\/([\w.+-]+\+)?json\b/i.test(facts.contentType)) return readJson(facts);
+  return readBytes();
+}
+
+/** The newer report wins, field by field; what it does not say stays. */
+export function mergeUsage(before: Usage | undefined, next: Usage | undefined): Usage | undefined {
+  if (!before || !next) return next ?? before;
+  const said = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined));
+  return { ...before, ...said };
+}
+
+function readEvents({ dialect, tapBytes, learnBytes, countText }: AnswerReaderFacts): AnswerReader {
+  let usage: Usage | undefined;
+  let text = '';
+  let textLength = 0;
+  let eventBytes = 0;
+  let events: StreamEvent[] | undefined = learnBytes > 0 ? [] : undefined;
+  const reader = createSseReader(
+    (event) => {
+      eventBytes += event.text.length;
+      if (events && eventBytes <= learnBytes * 4) events.push(event);
+      else events = undefined;
+      if (event.data === undefined) return;
+      usage = mergeUsage(usage, dialect.usage(event.data));
+      const said = dialect.text(event.data);
+      textLength += said.length;
+      if (text.length < MOST_TEXT) text += said;
+    },
+    { maxEventBytes: tapBytes },
+  );
+  return {
+    push: (bytes) => reader.push(bytes),
+    findings(isComplete) {
+      if (isComplete) reader.flush();
+      const answer = isComplete && events ? dialect.collect({ events }) : undefined;
+      return { usage, outputTokens: usage?.outputTokens ?? counted(text, textLength, eventBytes, countText), answer };
+    },
+  };
+}
+
+function readJson({ dialect, tapBytes, learnBytes, countText }: AnswerReaderFacts): AnswerReader {
+  let length = 0;
+  let chunks: Uint8Array[] | undefined = [];
+  return {
+    push(bytes) {
+      length += bytes.length;
+      if (length > tapBytes) chunks = undefined;
+      else chunks?.push(bytes);
+    },
+    findings(isComplete) {
+      const body = isComplete && chunks ? parseJson(chunks) : undefined;
+      if (body === undefined) return { usage: undefined, outputTokens: Math.ceil(length / 4), answer: undefined };
+      const usage = dialect.usage(body);
+      const text = dialect.text(body);
+      const answer = length <= learnBytes ? dialect.collect({ body }) : undefined;
+      return { usage, outputTokens: usage?.outputTokens ?? counted(text, text.length, length, countText), answer };
+    },
+  };
+}
+
+function readBytes(): AnswerReader {
+  let length = 0;
+  return {
+    push(bytes) {
+      length += bytes.length;
+    },
+    findings: () => ({ usage: undefined, outputTokens: Math.ceil(length / 4), answer: undefined }),
+  };
+}
+
+function counted(text: string, textLength: number, byteLength: number, countText: (text: string) => number): number {
+  if (text === '') return Math.ceil(byteLength / 4);
+  return Math.ceil((countText(text) * textLength) / text.length);
+}
+
+function parseJson(chunks: readonly Uint8Array[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

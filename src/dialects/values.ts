@@ -1,0 +1,38 @@
+/** A JSON object, of whose members nothing is known yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Largest number of tokens that is believed, whoever says it. */
+export const MOST_TOKENS = 10_000_000;
+/** Longest model name that is taken, in characters. */
+export const LONGEST_MODEL = 256;
+
+/** The value as a JSON object; `undefined` for lists, `null` and everything else. */
+export function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+}
+
+/** The value as a list; an empty one when it is none. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value as text; empty when it is none. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** A model's name of 1 to 256 characters; `undefined` for anything else. */
+export function modelOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_MODEL ? value : undefined;
+}
+
+/** A whole number from 1 to `most`, rounded down and cut off there; `undefined` for what is not a number of that kind. */
+export function maximumOf(value: unknown, most: number): number | undefined {
+  const count = countOf(value, most);
+  return count === undefined || count < 1 ? undefined : count;
+}
+
+/** A whole number from 0 to `most`, rounded down and cut off there; `undefined` for what is not a number of that kind. */
+export function countOf(value: unknown, most: number = MOST_TOKENS): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.min(most, Math.floor(value)) : undefined;
+}

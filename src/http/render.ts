@@ -1,0 +1,80 @@
+import type { Answer, Call, Rendered, Refusal, Shortage } from '../call.js';
+import type { Complaint, Dialect } from '../dialects/dialect.js';
+
+/** What the caller of a refused call is told to wait, in milliseconds; `Infinity`: it makes no sense to come back. */
+export interface Told {
+  readonly waitMs: number;
+  /** A call inside a request: whoever sits above must not try again, since its visit's patience is used up. */
+  readonly isInner: boolean;
+}
+
+/** Waits up to this are worth a client's own retry; some SDKs sleep for hours when told so. */
+const LONGEST_RETRY_MS = 60_000;
+
+/** An answer that no model gave, in the call's dialect and mode. */
+export function renderAnswer(answer: Answer, call: Call): Rendered {
+  const rendered = (call.dialect as Dialect).answer(answer, call);
+  const age = answer.ageMs === undefined ? {} : { age: String(Math.floor(answer.ageMs / 1_000)) };
+  return { ...rendered, headers: { ...rendered.headers, ...age, ...outcomeHeaders(answer.kind, answer.model) } };
+}
+
+/** A refusal as an error of the call's dialect, with the wait that the official SDKs honour. */
+export function renderRefusal(refusal: Refusal, call: Call, dialect: Dialect, told: Told): Rendered {
+  const rendered = dialect.error(complaintOf(refusal), call);
+  return { ...rendered, headers: { ...rendered.headers, ...waitHeaders(told), ...outcomeHeaders('shed', undefined) } };
+}
+
+/** An error of the gate itself: nobody was identified, the model is not allowed. */
+export function renderComplaint(complaint: Complaint, dialect: Dialect, call: Call | undefined): Rendered {
+  const rendered = dialect.error(complaint, call);
+  return { ...rendered, headers: { ...rendered.headers, 'x-should-retry': 'false', ...outcomeHeaders('shed', undefined) } };
+}
+
+/** The headers by which a caller learns what it received. Model names that are no safe header text are left out. */
+export function outcomeHeaders(outcome: string, model: string | undefined): Record<string, string> {
+  const isSafe = model !== undefined && /^[\w./:@-]{1,128}$/.test(model);
+  return isSafe ? { 'spillway-outcome': outcome, 'spillway-model': model } : { 'spillway-outcome': outcome };
+}
+
+function waitHeaders({ waitMs, isInner }: Told): Record<string, string> {
+  if (waitMs === Infinity) return { 'x-should-retry': 'false' };
+  const headers: Record<string, string> = { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) };
+  if (waitMs <= LONGEST_RETRY_MS) headers['retry-after-ms'] = String(Math.max(1, Math.ceil(waitMs)));
+  if (isInner || waitMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false';
+  return headers;
+}
+
+/** Status and message of a refusal: names scopes and dimensions, and no figure of anybody. */
+export function complaintOf(refusal: Refusal): Complaint {
+  const longest = refusal.full.reduce<Shortage | undefined>((most, next) => (most && most.waitMs >= next.waitMs ? most : next), undefined);
+  const dimension = longest && plainDimension(longest);
+  const names = [...new Set(refusal.full.map(budgetName))].join(' and ');
+  switch (refusal.reason) {
+    case 'full':
+      return { status: 429, kind: 'full', dimension, message: `Used up for now: ${names}. Please try again later.` };
+    case 'never-fits':
+      return { status: 413, kind: 'never-fits', dimension, message: `This request is too large for ${names}. Please send less.` };
+    case 'closed':
+      return { status: 503, kind: 'closed', message: 'Requests cannot be admitted at the moment. Please try again later.' };
+    default:
+      return refusal.reason satisfies never;
+  }
+}
+
+function plainDimension({ charge: { dimension } }: Shortage): Complaint['dimension'] {
+  return dimension === 'inputTokens' || dimension === 'outputTokens' ? 'tokens' : dimension;
+}
+
+function budgetName({ charge: { dimension, scope } }: Shortage): string {
+  const owner = scope === 'model' ? 'this model' : scope === 'global' ? 'the whole service' : `this ${scope}`;
+  return `the ${words[dimension]} budget of ${owner}`;
+}
+
+const words = {
+  tokens: 'token',
+  inputTokens: 'input token',
+  outputTokens: 'output token',
+  requests: 'request',
+  usd: 'money',
+  concurrent: 'concurrency',
+} as const;

@@ -1,0 +1,50 @@
+import type { Answer, Call, Refusal, Reservation } from '../call.js';
+import type { Step, Walk } from './step.js';
+
+/** Why a step gave nothing. */
+export type SkipReason = 'cannot-help' | 'for-people' | 'no-help' | 'failed';
+
+export interface Descent {
+  readonly steps: readonly Step[];
+  readonly walk: Walk;
+  readonly call: Call;
+  /** Whether answers meant for people may be given here. */
+  readonly isForPeople: boolean;
+  onSkip(step: Step, why: SkipReason, error?: unknown): void;
+}
+
+/** Walks the ladder once: the first step that gives something ends it; `undefined`: shed. */
+export async function descend({ steps, walk, call, isForPeople, onSkip }: Descent): Promise<Reservation | Answer | undefined> {
+  for (const step of steps) {
+    if (walk.signal.aborted) return undefined;
+    if (step.forPeople && !isForPeople) {
+      onSkip(step, 'for-people');
+      continue;
+    }
+    try {
+      if (!step.canHelp(walk.refusal, call)) {
+        onSkip(step, 'cannot-help');
+        continue;
+      }
+      const found = await step.attempt(walk);
+      if (found) return found;
+      onSkip(step, 'no-help');
+    } catch (error) {
+      onSkip(step, 'failed', error);
+    }
+  }
+  return undefined;
+}
+
+/** A walk that may look for answers, but admits nobody: the last resort for a handler whose call was refused. */
+export function answersOnly(call: Call, refusal: Refusal, signal: AbortSignal): Walk {
+  return {
+    call,
+    refusal,
+    signal,
+    admit: async () => refusal,
+    wait: async () => undefined,
+    substitutes: () => [],
+    onModel: (given) => given,
+  };
+}

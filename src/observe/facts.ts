@@ -1,0 +1,29 @@
+import type { Call, Refusal } from '../call.js';
+import { hashKey } from '../identity.js';
+import type { Visit } from '../visit.js';
+import type { CallFacts, FullFacts } from './events.js';
+
+/** Identity as it may be written down: scope names to short hashes. */
+export function hashedScopes(visit: Visit): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(visit.identity).map(([scope, key]) => [scope, hashKey(key)]));
+}
+
+export function callFacts(call: Call): CallFacts {
+  const { visit, requestedModel, model } = call;
+  return { route: routeOf(visit), scopes: hashedScopes(visit), requestedModel, model };
+}
+
+export function routeOf(visit: Visit): string | undefined {
+  for (let at: Visit | undefined = visit; at; at = at.outer) if (at.route !== undefined) return at.route;
+  return undefined;
+}
+
+/** Full budgets by name: scope, dimension and window, never keys or figures. */
+export function fullFacts(refusal: Refusal): FullFacts[] {
+  return refusal.full.map(({ charge, waitMs }) => ({
+    scope: charge.scope,
+    dimension: charge.dimension,
+    budget: charge.budget.name ?? charge.budget.suffix,
+    waitMs,
+  }));
+}

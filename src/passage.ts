@@ -1,0 +1,161 @@
+import type { Call, Identity, Outcome, OutcomeKind, Usage } from './call.js';
+import type { Core } from './core.js';
+import type { Dialect } from './dialects/dialect.js';
+import { SpillwayError } from './errors.js';
+import { renderAnswer, renderComplaint, renderRefusal } from './http/render.js';
+import type { FetchLike } from './outbound/fetch.js';
+import { createFetch } from './outbound/fetch.js';
+import { Visit } from './visit.js';
+
+/** A call for {@link Jobs.run}. */
+export interface CallRequest {
+  /** A wire format, by name or itself. @defaultValue the one that reads the body */
+  readonly dialect?: string | Dialect;
+  readonly body: unknown;
+}
+
+/** What the function given to `run` gets. */
+export interface AdmittedCall {
+  /** The body to send: on the admitted model, with the admitted output maximum. */
+  readonly body: unknown;
+  readonly model: string | undefined;
+  readonly requestedModel: string | undefined;
+  /** Fires when the caller has left. */
+  readonly signal: AbortSignal;
+  /** Reports what was used, where the returned value does not show it (a stream that is read later). */
+  settle(usage: Partial<Usage>): void;
+}
+
+/** The ways to make calls under one identity. */
+export interface Jobs {
+  readonly identity: Identity;
+  /** A fetch whose calls count for this identity, wherever it is called. */
+  readonly fetch: FetchLike;
+  /**
+   * Governs any transport: admits the call, hands the body to send, and settles from the usage that the returned value
+   * shows (an answer of the dialect, or a response with it in `data`), else from what `settle` was told, else at the estimate.
+   * @throws {@link SpillwayError} `SPILLWAY_BAD_CALL` when no dialect reads the body; and whatever `make` throws
+   */
+  run<T>(request: CallRequest, make: (call: AdmittedCall) => Promise<T>): Promise<Outcome<T>>;
+  /** The same visit with more scopes known; keys already known stay. */
+  as(identity: Readonly<Record<string, unknown>>): Jobs;
+}
+
+/** Where a request's handler meets the gate: `req.spillway`. */
+export interface Passage extends Jobs {
+  /** The worst that the request received so far. */
+  readonly outcome: OutcomeKind;
+  readonly requestedModel: string | undefined;
+  /** The model that is, or was, really asked. */
+  readonly model: string | undefined;
+  readonly estimate: { readonly inputTokens: number; readonly heldInputTokens: number; readonly outputTokens: number };
+  /** What the caller's own budgets had left when the request was admitted; shared ones are not shown. */
+  readonly remaining: readonly { readonly scope: string; readonly dimension: string; readonly limit: number; readonly remaining: number }[];
+  /** Fires when the client leaves before its response is complete. */
+  readonly signal: AbortSignal;
+  /** The handler knows better: charges this for the request, whatever its response says. The last word counts. */
+  settle(usage: Partial<Usage>): void;
+  /** Nothing happened: gives everything back that runs inside have not used. */
+  cancel(): void;
+}
+
+/** Makes calls inside `visit`; `undefined`: inside whichever visit the running code belongs to. */
+export function createJobs(core: Core, visit: Visit | undefined, identify: (given: unknown) => Identity): Jobs {
+  return {
+    identity: visit?.identity ?? {},
+    fetch: createFetch({
+      run: core.run,
+      registry: core.registry,
+      clock: core.options.clock,
+      stallMs: core.options.stallMs,
+      tapBytes: core.options.tapBytes,
+      base: (input, init) => globalThis.fetch(input, init),
+      enter: (model) => enter(core, visit, model),
+      draft: core.draft,
+      objection: core.objection,
+      countText: core.countText,
+      watch: core.keeper.watch,
+      learnBytes: core.learnBytes,
+      learn: core.learn,
+      render: (outcome) => renderOutcome(core, outcome),
+      complain: (complaint, dialect) => renderComplaint(complaint, dialect, undefined),
+    }),
+    run: (request, make) => runCall(core, visit, request, make),
+    as(given) {
+      const outer = visit ?? core.context.getStore();
+      const identity = { ...identify(given), ...outer?.identity };
+      return createJobs(core, new Visit({ identity, scopes: core.scopeNames, place: 'call', ladder: outer?.ladder ?? core.options.ladder, outer }), identify);
+    },
+  };
+}
+
+export function createPassage(core: Core, visit: Visit, call: Call, identify: (given: unknown) => Identity): Passage {
+  const { shared } = visit;
+  return {
+    ...createJobs(core, visit, identify),
+    identity: visit.identity,
+    signal: visit.signal,
+    requestedModel: call.requestedModel,
+    estimate: { inputTokens: call.inputTokens, heldInputTokens: call.heldInputTokens, outputTokens: call.expectedOutputTokens },
+    get outcome() {
+      return shared.worst;
+    },
+    get model() {
+      return shared.model ?? visit.call?.model;
+    },
+    get remaining() {
+      const { charges = [], used = [] } = visit.hold ?? {};
+      return charges
+        .map(({ scope, dimension, limit }, index) => ({ scope, dimension, limit, remaining: Math.max(0, limit - (used[index] ?? 0)) }))
+        .filter(({ scope }) => scope !== 'model' && scope !== 'global' && scope !== 'route');
+    },
+    settle(usage) {
+      visit.verdict = { usage: { inputTokens: undefined, outputTokens: undefined, ...usage } };
+    },
+    cancel() {
+      visit.verdict = 'cancel';
+    },
+  };
+}
+
+/** Writes an outcome that is no value: an answer, or a refusal. */
+export function renderOutcome(core: Core, outcome: Exclude<Outcome<never>, { value: never }>) {
+  const { call } = outcome;
+  if (outcome.kind !== 'shed') return renderAnswer(outcome.answer, call);
+  const told = { waitMs: core.toldWaitMs(outcome.refusal), isInner: call.visit.outer !== undefined };
+  return renderRefusal(outcome.refusal, call, call.dialect ?? core.registry.fallback, told);
+}
+
+/** A visit for one run, inside the given one or the one of the running code. */
+function enter(core: Core, given: Visit | undefined, model: string | undefined): Visit {
+  const outer = given ?? core.context.getStore();
+  if (!outer && core.openVisits > 0) core.events.emit('context-missing', { model });
+  return new Visit({ identity: outer?.identity ?? {}, scopes: core.scopeNames, place: 'call', ladder: outer?.ladder ?? core.options.ladder, outer });
+}
+
+async function runCall<T>(core: Core, visit: Visit | undefined, request: CallRequest, make: (call: AdmittedCall) => Promise<T>): Promise<Outcome<T>> {
+  const { dialect, draft } = readCall(core, request);
+  const inner = enter(core, visit, draft.model);
+  const call = core.draft(inner, dialect, draft, request.body);
+  return core.run(call, async ({ model, requestedModel }, body) => {
+    const settle = (usage: Partial<Usage>) => {
+      inner.verdict = { usage: { inputTokens: undefined, outputTokens: undefined, ...usage } };
+    };
+    const value = await make({ body, model, requestedModel, signal: inner.signal, settle });
+    const { data, status } = (value ?? {}) as { data?: unknown; status?: unknown };
+    const usage = dialect.usage(value) ?? dialect.usage(data);
+    const ending = { by: 'done', status: typeof status === 'number' ? status : 200, usage, sentOutputTokens: undefined } as const;
+    return { value, ended: Promise.resolve(ending) };
+  });
+}
+
+function readCall(core: Core, { dialect, body }: CallRequest): { dialect: Dialect; draft: NonNullable<ReturnType<Dialect['read']>> } {
+  const known = typeof dialect === 'string' ? core.registry.byName(dialect) : dialect;
+  if (typeof dialect === 'string' && !known) throw new SpillwayError('SPILLWAY_BAD_CALL', `there is no dialect ${JSON.stringify(dialect)}; give one of ${core.registry.names.join(', ')}, or the dialect itself`);
+  const draft = known?.read(body);
+  const found = known ? draft && { dialect: known, draft } : core.registry.detect(body);
+  if (!found) throw new SpillwayError('SPILLWAY_BAD_CALL', 'the body of the call is of no known dialect, or names no model; pass the body that the provider gets, and its dialect');
+  const objection = core.objection(found.draft);
+  if (objection) throw new SpillwayError('SPILLWAY_BAD_CALL', objection.message, { status: 400 });
+  return found;
+}

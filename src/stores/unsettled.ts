@@ -1,0 +1,65 @@
+import { ClockHand } from './clock-hand.js';
+import type { Hold } from './counter.js';
+import type { Window } from './store.js';
+
+const LONGEST_KEPT_MS = 3_600_000;
+const LOOKS = 2;
+
+/** What an id holds until it is settled. */
+export interface Unsettled {
+  readonly holds: readonly Hold[];
+  /** How long it is kept after its lease has ended. */
+  readonly keptMs: number;
+  forgetAtMs: number;
+}
+
+/**
+ * Reservations that are not settled yet. One whose lease has ended is kept for a while, because it may still be settled or
+ * renewed: until its windows have passed and a refund would be void anyway, an hour at most.
+ */
+export class UnsettledIds {
+  readonly #byId = new Map<string, Unsettled>();
+  readonly #hand = new ClockHand(this.#byId);
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get(id: string, nowMs: number): Unsettled | undefined {
+    const found = this.#byId.get(id);
+    if (!found || nowMs < found.forgetAtMs) return found;
+    this.#byId.delete(id);
+    return undefined;
+  }
+
+  add(id: string, holds: readonly Hold[], leaseMs: number, nowMs: number): void {
+    let keptMs = leaseMs;
+    for (const { item } of holds) keptMs = Math.max(keptMs, afterlifeMs(item.window));
+    keptMs = Math.min(keptMs, LONGEST_KEPT_MS);
+    this.#byId.set(id, { holds, keptMs, forgetAtMs: nowMs + leaseMs + keptMs });
+  }
+
+  delete(id: string): void {
+    this.#byId.delete(id);
+  }
+
+  /** Forgets what is due among a few. */
+  tidy(nowMs: number): void {
+    for (let i = 0; i < LOOKS; i++) {
+      const entry = this.#hand.next();
+      if (entry && nowMs >= entry[1].forgetAtMs) this.#byId.delete(entry[0]);
+    }
+  }
+}
+
+/** How long after a charge a refund may matter. */
+function afterlifeMs(window: Window): number {
+  switch (window.kind) {
+    case 'sliding':
+      return Math.ceil((window.ms * 61) / 60);
+    case 'calendar':
+      return LONGEST_KEPT_MS;
+    case 'concurrent':
+      return 0;
+  }
+}

@@ -1,0 +1,78 @@
+import type { EncodingName } from './tokenizer.js';
+
+/** Longest name that is looked at, in characters. */
+const LONGEST_NAME = 256;
+
+/**
+ * Beginnings of model names, the first match counts: OpenAI's models as its vocabularies and measured usage of 2023 to 2026
+ * have them. Azure writes `gpt-35`; fine-tuned models carry the name of their base.
+ */
+const PREFIXES: readonly (readonly [prefix: string, encoding: EncodingName])[] = [
+  ['gpt-4o', 'o200k_base'],
+  ['gpt-4.', 'o200k_base'],
+  ['gpt-41', 'o200k_base'],
+  ['gpt-45', 'o200k_base'],
+  ['gpt-4', 'cl100k_base'],
+  ['gpt-3', 'cl100k_base'],
+  ['gpt-', 'o200k_base'],
+  ['chatgpt-', 'o200k_base'],
+  ['codex-', 'o200k_base'],
+  ['computer-use', 'o200k_base'],
+  ['omni-', 'o200k_base'],
+  ['text-embedding-', 'cl100k_base'],
+  ['davinci-002', 'cl100k_base'],
+  ['babbage-002', 'cl100k_base'],
+  ['text-davinci-002', 'p50k_base'],
+  ['text-davinci-003', 'p50k_base'],
+  ['text-davinci-edit', 'p50k_base'],
+  ['code-davinci', 'p50k_base'],
+  ['code-cushman', 'p50k_base'],
+  ['davinci-codex', 'p50k_base'],
+  ['cushman-codex', 'p50k_base'],
+];
+
+/** `o1`, `o3-mini`, `o4-mini-2025-04-16` and whatever follows them, but no `orca` and no `o1x`. */
+const O_SERIES = /^o[1-9](?:-|$)/;
+
+/** The first base models and the embeddings made from them. */
+const FIRST_MODELS = /^(?:(?:text-)?(?:ada|babbage|curie|davinci)(?:-|$)|(?:text|code)-(?:search|similarity)-)/;
+
+/**
+ * The model that a name means, in lower case, without what is put around it: `ft:gpt-4o-mini:team::id`,
+ * `curie:ft-team`, `openai/gpt-4o`, `azure/openai/gpt-4o`.
+ */
+export function baseName(model: string): string {
+  let name = model.slice(0, LONGEST_NAME).toLowerCase();
+  name = name.slice(name.lastIndexOf('/') + 1);
+  if (name.startsWith('ft:')) name = name.slice(3);
+  return name.split(':', 1)[0] as string;
+}
+
+/** The encoding of a model's vocabulary; o200k_base for models that are not known, which is then only a guess. */
+export function encodingFor(model: string): EncodingName {
+  return knownEncoding(baseName(model)) ?? 'o200k_base';
+}
+
+/** Whether a model's own vocabulary is known here. Names of Azure deployments may say one model and be another. */
+export function hasKnownEncoding(model: string): boolean {
+  return knownEncoding(baseName(model)) !== undefined;
+}
+
+/** Whether a model is of the families that reason before they answer: o-series, gpt-5 and later. */
+export function isReasoningModel(model: string): boolean {
+  const name = baseName(model);
+  return O_SERIES.test(name) || /^gpt-(?:[5-9]|oss)/.test(name);
+}
+
+/**
+ * Whether a model's prompt holds a marker for the channel of each answer in the history: all that reason but o1-mini and
+ * o1-preview (measured in 2024 to 2026).
+ */
+export function marksChannels(model: string): boolean {
+  return isReasoningModel(model) && !/^o1-(?:mini|preview)/.test(baseName(model));
+}
+
+function knownEncoding(name: string): EncodingName | undefined {
+  if (O_SERIES.test(name)) return 'o200k_base';
+  return PREFIXES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? (FIRST_MODELS.test(name) ? 'r50k_base' : undefined);
+}

@@ -1,0 +1,135 @@
+/** A vocabulary as it is published: the expression that cuts text into pieces, and its tokens in base64, in order of rank. */
+export interface PublishedVocabulary {
+  readonly pat_str: string;
+  /** Lines of `! <rank of the first> <token> <token> ...`. */
+  readonly bpe_ranks: string;
+}
+
+/** Work left to one estimate: a character looked up takes 1/8 of a unit, a byte that runs through the merging takes 1. */
+export interface Work {
+  left: number;
+}
+
+/** A loaded vocabulary. */
+export interface Vocabulary {
+  /** Tokens of a text of at most a few thousand characters. Names of special tokens in it are text like any other. */
+  count(text: string, work: Work): number;
+}
+
+/**
+ * Longest stretch that is merged at once, in UTF-16 units. Merging takes time with the square of it. A longer piece without
+ * a break is cut there, which can only add tokens: at most one for each cut.
+ */
+const LONGEST_STRETCH = 64;
+/** Longest token of any vocabulary, in bytes. */
+const LONGEST_TOKEN = 128;
+/** Tokens read before other work gets its turn: about 2 ms. */
+const TOKENS_PER_TURN = 4096;
+
+/** Builds a vocabulary without holding the event loop: other work gets its turn every few milliseconds. */
+export async function readVocabulary(published: PublishedVocabulary): Promise<Vocabulary> {
+  const ranks = await readRanks(published.bpe_ranks);
+  const pieces = new RegExp(published.pat_str, 'gu');
+
+  return {
+    count(text, work) {
+      let tokens = 0;
+      pieces.lastIndex = 0;
+      for (let found = pieces.exec(text); found; found = pieces.exec(text)) tokens += countPiece(found[0], ranks, work);
+      return tokens;
+    },
+  };
+}
+
+/** Lets everything else that waits for the event loop go first. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Token to rank; a token is kept as a string with one character for each byte, so that ASCII text is its own key. */
+type Ranks = ReadonlyMap<string, number>;
+
+async function readRanks(text: string): Promise<Ranks> {
+  const ranks = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    if (line === '') continue;
+    const [, first = '', ...tokens] = line.split(' ');
+    let rank = Number.parseInt(first, 10);
+    for (const token of tokens) {
+      ranks.set(atob(token), rank++);
+      if (rank % TOKENS_PER_TURN === 0) await nextTurn();
+    }
+  }
+  return ranks;
+}
+
+function countPiece(piece: string, ranks: Ranks, work: Work): number {
+  work.left -= piece.length / 8;
+  if (piece.length <= LONGEST_TOKEN) {
+    const bytes = bytesOf(piece);
+    if (ranks.has(bytes)) return 1;
+    if (piece.length <= LONGEST_STRETCH) return countMerged(bytes, ranks, work);
+  }
+  let tokens = 0;
+  for (let start = 0; start < piece.length; ) {
+    const end = endOfStretch(piece, start);
+    const bytes = bytesOf(piece.slice(start, end));
+    tokens += ranks.has(bytes) ? 1 : countMerged(bytes, ranks, work);
+    start = end;
+  }
+  return tokens;
+}
+
+function endOfStretch(piece: string, start: number): number {
+  const end = start + LONGEST_STRETCH;
+  if (end >= piece.length) return piece.length;
+  const isPair = isHigh(piece.charCodeAt(end - 1)) && isLow(piece.charCodeAt(end));
+  return isPair ? end - 1 : end;
+}
+
+const isHigh = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
+const isLow = (code: number): boolean => code >= 0xdc00 && code < 0xe000;
+
+/** UTF-8 with one character for each byte; a lone surrogate becomes U+FFFD, as in every encoder. */
+function bytesOf(piece: string): string {
+  for (let at = 0; at < piece.length; at++) if (piece.charCodeAt(at) > 0x7f) return Buffer.from(piece, 'utf8').toString('latin1');
+  return piece;
+}
+
+const NEVER = 0x7fffffff;
+/** Where each part starts, and the rank of joining it with the next; reused, for merging never yields. */
+const starts = new Int32Array(LONGEST_STRETCH * 3 + 2);
+const joins = new Int32Array(LONGEST_STRETCH * 3 + 2);
+
+/**
+ * Byte pair encoding: joins the two neighbours whose union ranks first, the left one of equals, until no union is a token.
+ * @returns how many parts are left
+ */
+function countMerged(bytes: string, ranks: Ranks, work: Work): number {
+  let parts = bytes.length;
+  work.left -= parts;
+  for (let at = 0; at <= parts; at++) starts[at] = at;
+  for (let at = 0; at < parts; at++) joins[at] = joinRank(at, parts, bytes, ranks);
+  for (;;) {
+    let best = NEVER;
+    let at = -1;
+    for (let part = 0; part < parts - 1; part++) {
+      const rank = joins[part] as number;
+      if (rank < best) {
+        best = rank;
+        at = part;
+      }
+    }
+    if (at < 0) return parts;
+    for (let part = at + 1; part < parts; part++) {
+      starts[part] = starts[part + 1] as number;
+      joins[part] = joins[part + 1] as number;
+    }
+    parts--;
+    joins[at] = joinRank(at, parts, bytes, ranks);
+    if (at > 0) joins[at - 1] = joinRank(at - 1, parts, bytes, ranks);
+  }
+}
+
+function joinRank(part: number, parts: number, bytes: string, ranks: Ranks): number {
+  if (part + 1 >= parts) return NEVER;
+  return ranks.get(bytes.slice(starts[part], starts[part + 2])) ?? NEVER;
+}
