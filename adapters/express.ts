@@ -17,7 +17,10 @@ export type SpillwayMiddleware = (req: Request, res: Response, next: NextFunctio
  * Governs the routes behind it. Mount it after authentication and, when there is one, after the JSON parser.
  * @throws {@link OptionsError} with every fault in the options
  */
-export function spillway<Scopes extends string>(gate: Gate<Scopes>, options: MountOptions<Scopes, Request> = {}): SpillwayMiddleware {
+export function spillway<Scopes extends string>(
+  gate: Gate<Scopes>,
+  options: MountOptions<Scopes, Request> = {},
+): SpillwayMiddleware {
   const pass = gate.mount<Request>(options);
   return function spillwayMiddleware(req, res, next) {
     pass({
@@ -40,5 +43,8 @@ export function spillway<Scopes extends string>(gate: Gate<Scopes>, options: Mou
  */
 export function spillwayOf(req: Request): Passage {
   if (req.spillway) return req.spillway;
-  throw new SpillwayError('SPILLWAY_NO_PASSAGE', 'spillway did not see this request; mount spillway(gate, ...) before the handler, and check its skip option');
+  throw new SpillwayError(
+    'SPILLWAY_NO_PASSAGE',
+    'spillway did not see this request; mount spillway(gate, ...) before the handler, and check its skip option',
+  );
 }

@@ -1,5 +1,5 @@
 import type { Budget } from './budget/budget.js';
-import { planCharges, type Plan, type Source } from './budget/charges.js';
+import { type Plan, planCharges, type Source } from './budget/charges.js';
 import type { Saturation } from './budget/saturation.js';
 import { amountsFor } from './budget/settlement.js';
 import type { Call, Charge, Refusal, Reservation, Shortage, Usage } from './call.js';
@@ -15,7 +15,10 @@ import type { Visit } from './visit.js';
 /** Decides whether a call may run now: all its budgets together, or none. */
 export interface Admission {
   /** Holds room for the call, drawing on `from`, or says what is full; a refusal changes nothing. */
-  admit(call: Call, how?: { readonly from?: Reservation | undefined; readonly isQueued?: boolean }): Promise<Reservation | Refusal>;
+  admit(
+    call: Call,
+    how?: { readonly from?: Reservation | undefined; readonly isQueued?: boolean },
+  ): Promise<Reservation | Refusal>;
   /** Charges tokens that were used without having been held: debt, whatever the limits. */
   charge(call: Call, usage: Usage): Promise<void>;
 }
@@ -50,7 +53,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const instance = Math.floor(options.random() * 36 ** 8).toString(36);
   let nextId = 0;
 
-  async function admit(call: Call, how: { from?: Reservation | undefined; isQueued?: boolean } = {}): Promise<Reservation | Refusal> {
+  async function admit(
+    call: Call,
+    how: { from?: Reservation | undefined; isQueued?: boolean } = {},
+  ): Promise<Reservation | Refusal> {
     const sources = await sourcesOf(call);
     while (call.visit.shared.paying) await call.visit.shared.paying;
     const plan = planCharges(call, sources, factsFor(call, sources));
@@ -144,7 +150,9 @@ async function payingUnits(
   plan: Plan,
   reserve: () => Promise<Reservation | Refusal>,
 ): Promise<Reservation | Refusal> {
-  const units = plan.charges.filter(({ per, dimension }) => per === 'visit' && (dimension === 'requests' || dimension === 'concurrent'));
+  const units = plan.charges.filter(
+    ({ per, dimension }) => per === 'visit' && (dimension === 'requests' || dimension === 'concurrent'),
+  );
   if (units.length === 0) return reserve();
   const { shared } = visit;
   let done: () => void = () => {};

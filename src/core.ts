@@ -55,7 +55,8 @@ const SPREAD_RATIO = 0.1;
 export function createCore(options: ResolvedOptions): Core {
   const { clock, store, leaseMs, random } = options;
   const events = createEvents();
-  const onStoreError = (operation: 'reserve' | 'settle' | 'renew', error: unknown) => events.emit('store-failed', { operation, error });
+  const onStoreError = (operation: 'reserve' | 'settle' | 'renew', error: unknown) =>
+    events.emit('store-failed', { operation, error });
   const keeper = createKeeper({ store, clock, leaseMs, onStoreError });
   const line = createLine(clock);
   const saturation = createSaturation(options.softUntilRatio);
@@ -80,7 +81,11 @@ export function createCore(options: ResolvedOptions): Core {
     scopeNames: options.scopes.map(({ name }) => name).filter((name) => name !== 'global'),
     openVisits: 0,
     draft: (visit, dialect, draft, body, callsPerRequest) =>
-      draftCall({ visit, dialect, draft, body, ...(callsPerRequest === undefined ? {} : { callsPerRequest }) }, options, tokenizer),
+      draftCall(
+        { visit, dialect, draft, body, ...(callsPerRequest === undefined ? {} : { callsPerRequest }) },
+        options,
+        tokenizer,
+      ),
     objection(draft) {
       if (options.unknownModel === 'count' || options.findModel(draft.model)) return undefined;
       const allowed = [...options.models.keys()].join(', ');

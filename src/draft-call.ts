@@ -17,7 +17,11 @@ export interface DraftFacts {
 }
 
 /** Makes the call that a draft asks for: resolves its model, estimates its tokens. */
-export function draftCall({ visit, dialect, draft, body, callsPerRequest = 1 }: DraftFacts, options: ResolvedOptions, tokenizer: Tokenizer): Call {
+export function draftCall(
+  { visit, dialect, draft, body, callsPerRequest = 1 }: DraftFacts,
+  options: ResolvedOptions,
+  tokenizer: Tokenizer,
+): Call {
   if (!draft) {
     return {
       visit,

@@ -1,12 +1,26 @@
-export { ipKey, secretKey } from './keys.js';
-export { type BudgetOptions, type Dimension, type Per, type Price } from './budget/budget.js';
-export type { Answer, Call, Charge, Ending, Identity, Key, Outcome, OutcomeKind, Refusal, Rendered, Reservation, Shortage, Usage } from './call.js';
+export type { BudgetOptions, Dimension, Per, Price } from './budget/budget.js';
 export type { Partition } from './cache/cache-key.js';
+export type {
+  Answer,
+  Call,
+  Charge,
+  Ending,
+  Identity,
+  Key,
+  Outcome,
+  OutcomeKind,
+  Refusal,
+  Rendered,
+  Reservation,
+  Shortage,
+  Usage,
+} from './call.js';
 export { type Cancel, type Clock, systemClock } from './clock.js';
-export type { CompleteAnswer, Complaint, Dialect, Draft, Part, Rewrite, Section, StreamEvent } from './dialects/dialect.js';
+export type { Complaint, CompleteAnswer, Dialect, Draft, Part, Rewrite, Section, StreamEvent } from './dialects/dialect.js';
 export { openaiChat } from './dialects/openai-chat.js';
 export { type ErrorCode, OptionsError, SpillwayError } from './errors.js';
 export type { Exchange } from './http/exchange.js';
+export { ipKey, secretKey } from './keys.js';
 export { type CachedAnswerOptions, cachedAnswer } from './ladder/cached-answer.js';
 export { cheaperModel } from './ladder/cheaper-model.js';
 export { type QueueOptions, queue } from './ladder/queue.js';
@@ -22,4 +36,4 @@ export type { AdmittedCall, CallRequest, Jobs, Passage } from './passage.js';
 export { createSpillway, type Gate, type Pass } from './spillway.js';
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.js';
 export type { Full, Held, Item, ReserveHow, Store, StoreNotice, Window } from './stores/store.js';
-export { type Estimate, estimateTokens } from './tokens/estimate-tokens.js';
+export { type EstimateTokensOptions, estimateTokens, type TokenEstimate } from './tokens/estimate-tokens.js';

@@ -102,7 +102,12 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
       return answer && renderAnswer(answer, call);
     }
     function facts() {
-      return { route: options.route, scopes: hashedScopes(visit), requestedModel: call.requestedModel, model: shared.model ?? call.model };
+      return {
+        route: options.route,
+        scopes: hashedScopes(visit),
+        requestedModel: call.requestedModel,
+        model: shared.model ?? call.model,
+      };
     }
 
     return {
@@ -119,7 +124,8 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
         return core.run(call, sendPassed, { kind: 'request', expectsRuns, onSettled: (_usage, ending) => report(ending) });
       },
       render: (outcome) => renderOutcome(core, outcome),
-      needsRescue: (status) => status >= 400 && visit.escaped !== undefined && call.dialect !== undefined && !arrival.signal.aborted,
+      needsRescue: (status) =>
+        status >= 400 && visit.escaped !== undefined && call.dialect !== undefined && !arrival.signal.aborted,
       rescue: rescueWith,
       headers() {
         if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
@@ -134,8 +140,14 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
       },
       close(by, status, findings, sentBytes) {
         core.openVisits--;
-        if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued')) core.learn(call, findings);
-        const ending: Ending = { by, status, usage: findings?.usage, sentOutputTokens: findings?.outputTokens ?? Math.ceil(sentBytes / 4) };
+        if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued'))
+          core.learn(call, findings);
+        const ending: Ending = {
+          by,
+          status,
+          usage: findings?.usage,
+          sentOutputTokens: findings?.outputTokens ?? Math.ceil(sentBytes / 4),
+        };
         void chargeUnseen(visit, call, arrival, ending);
         // A request that passed is reported once it is settled.
         if (!hasPassed) report(ending);

@@ -50,7 +50,12 @@ export interface Passage extends Jobs {
   readonly model: string | undefined;
   readonly estimate: { readonly inputTokens: number; readonly heldInputTokens: number; readonly outputTokens: number };
   /** What the caller's own budgets had left when the request was admitted; shared ones are not shown. */
-  readonly remaining: readonly { readonly scope: string; readonly dimension: string; readonly limit: number; readonly remaining: number }[];
+  readonly remaining: readonly {
+    readonly scope: string;
+    readonly dimension: string;
+    readonly limit: number;
+    readonly remaining: number;
+  }[];
   /** Fires when the client leaves before its response is complete. */
   readonly signal: AbortSignal;
   /** The handler knows better: charges this for the request, whatever its response says. The last word counts. */
@@ -84,7 +89,11 @@ export function createJobs(core: Core, visit: Visit | undefined, identify: (give
     as(given) {
       const outer = visit ?? core.context.getStore();
       const identity = { ...identify(given), ...outer?.identity };
-      return createJobs(core, new Visit({ identity, scopes: core.scopeNames, place: 'call', ladder: outer?.ladder ?? core.options.ladder, outer }), identify);
+      return createJobs(
+        core,
+        new Visit({ identity, scopes: core.scopeNames, place: 'call', ladder: outer?.ladder ?? core.options.ladder, outer }),
+        identify,
+      );
     },
   };
 }
@@ -106,7 +115,12 @@ export function createPassage(core: Core, visit: Visit, call: Call, identify: (g
     get remaining() {
       const { charges = [], used = [] } = visit.hold ?? {};
       return charges
-        .map(({ scope, dimension, limit }, index) => ({ scope, dimension, limit, remaining: Math.max(0, limit - (used[index] ?? 0)) }))
+        .map(({ scope, dimension, limit }, index) => ({
+          scope,
+          dimension,
+          limit,
+          remaining: Math.max(0, limit - (used[index] ?? 0)),
+        }))
         .filter(({ scope }) => scope !== 'model' && scope !== 'global' && scope !== 'route');
     },
     settle(usage) {
@@ -130,10 +144,21 @@ export function renderOutcome(core: Core, outcome: Exclude<Outcome<never>, { val
 function enter(core: Core, given: Visit | undefined, model: string | undefined): Visit {
   const outer = given ?? core.context.getStore();
   if (!outer && core.openVisits > 0) core.events.emit('context-missing', { model });
-  return new Visit({ identity: outer?.identity ?? {}, scopes: core.scopeNames, place: 'call', ladder: outer?.ladder ?? core.options.ladder, outer });
+  return new Visit({
+    identity: outer?.identity ?? {},
+    scopes: core.scopeNames,
+    place: 'call',
+    ladder: outer?.ladder ?? core.options.ladder,
+    outer,
+  });
 }
 
-async function runCall<T>(core: Core, visit: Visit | undefined, request: CallRequest, make: (call: AdmittedCall) => Promise<T>): Promise<Outcome<T>> {
+async function runCall<T>(
+  core: Core,
+  visit: Visit | undefined,
+  request: CallRequest,
+  make: (call: AdmittedCall) => Promise<T>,
+): Promise<Outcome<T>> {
   const { dialect, draft } = readCall(core, request);
   const inner = enter(core, visit, draft.model);
   const call = core.draft(inner, dialect, draft, request.body);
@@ -149,12 +174,23 @@ async function runCall<T>(core: Core, visit: Visit | undefined, request: CallReq
   });
 }
 
-function readCall(core: Core, { dialect, body }: CallRequest): { dialect: Dialect; draft: NonNullable<ReturnType<Dialect['read']>> } {
+function readCall(
+  core: Core,
+  { dialect, body }: CallRequest,
+): { dialect: Dialect; draft: NonNullable<ReturnType<Dialect['read']>> } {
   const known = typeof dialect === 'string' ? core.registry.byName(dialect) : dialect;
-  if (typeof dialect === 'string' && !known) throw new SpillwayError('SPILLWAY_BAD_CALL', `there is no dialect ${JSON.stringify(dialect)}; give one of ${core.registry.names.join(', ')}, or the dialect itself`);
+  if (typeof dialect === 'string' && !known)
+    throw new SpillwayError(
+      'SPILLWAY_BAD_CALL',
+      `there is no dialect ${JSON.stringify(dialect)}; give one of ${core.registry.names.join(', ')}, or the dialect itself`,
+    );
   const draft = known?.read(body);
   const found = known ? draft && { dialect: known, draft } : core.registry.detect(body);
-  if (!found) throw new SpillwayError('SPILLWAY_BAD_CALL', 'the body of the call is of no known dialect, or names no model; pass the body that the provider gets, and its dialect');
+  if (!found)
+    throw new SpillwayError(
+      'SPILLWAY_BAD_CALL',
+      'the body of the call is of no known dialect, or names no model; pass the body that the provider gets, and its dialect',
+    );
   const objection = core.objection(found.draft);
   if (objection) throw new SpillwayError('SPILLWAY_BAD_CALL', objection.message, { status: 400 });
   return found;

@@ -5,9 +5,9 @@ import type { Answer, Call, Ending, Outcome, Refusal, Reservation, Send, Usage }
 import { bodyToSend, drawsOn } from './draft-call.js';
 import { answersOnly, type Descent, descend } from './ladder/ladder.js';
 import type { Line } from './ladder/line.js';
-import { isReservation, type Step, type Walk, type WaitBounds } from './ladder/step.js';
-import { callFacts, fullFacts } from './observe/facts.js';
+import { isReservation, type Step, type WaitBounds, type Walk } from './ladder/step.js';
 import type { Events } from './observe/events.js';
+import { callFacts, fullFacts } from './observe/facts.js';
 import type { Ledger } from './observe/ledger.js';
 import type { ResolvedOptions } from './options.js';
 import type { Visit } from './visit.js';
@@ -60,9 +60,16 @@ export function createRun(parts: RunParts): GovernedRun {
     const frees = line.frees;
     const first = await admission.admit(call, { from });
     if (isReservation(first)) return admitted(first);
-    if (events.has('call-refused')) events.emit('call-refused', { ...callFacts(call), reason: first.reason, full: fullFacts(first) });
+    if (events.has('call-refused'))
+      events.emit('call-refused', { ...callFacts(call), reason: first.reason, full: fullFacts(first) });
     const walk = createWalk(call, first, from, frees);
-    const found = await descend({ steps: call.visit.ladder, walk, call, isForPeople: call.visit.isOutermostSpeaker, onSkip: reportSkip(call) });
+    const found = await descend({
+      steps: call.visit.ladder,
+      walk,
+      call,
+      isForPeople: call.visit.isOutermostSpeaker,
+      onSkip: reportSkip(call),
+    });
     if (!found) return walk.refusal;
     return isReservation(found) ? admitted(found) : found;
   }
@@ -91,7 +98,9 @@ export function createRun(parts: RunParts): GovernedRun {
           return result;
         };
         const hasPassed = visit.holder !== undefined;
-        return visit.waitFor(clock, () => line.wait({ call, refusal, bounds, hasPassed, leftMs, signal: visit.signal, frees, admit }));
+        return visit.waitFor(clock, () =>
+          line.wait({ call, refusal, bounds, hasPassed, leftMs, signal: visit.signal, frees, admit }),
+        );
       },
       substitutes(of) {
         const names = (of.model === undefined ? undefined : options.models.get(of.model)?.cheaper) ?? [];
@@ -107,7 +116,13 @@ export function createRun(parts: RunParts): GovernedRun {
     const { call, id } = reservation;
     if (events.has('call-admitted')) {
       const { inputTokens, expectedOutputTokens } = call;
-      events.emit('call-admitted', { ...callFacts(call), id, inputTokens, expectedOutputTokens, waitedMs: call.visit.waitedMs(clock) });
+      events.emit('call-admitted', {
+        ...callFacts(call),
+        id,
+        inputTokens,
+        expectedOutputTokens,
+        waitedMs: call.visit.waitedMs(clock),
+      });
     }
     return reservation;
   }
@@ -230,4 +245,3 @@ function isAbort(error: unknown): boolean {
   const name = (error as { name?: unknown } | null)?.name;
   return name === 'AbortError' || name === 'TimeoutError' || name === 'APIUserAbortError' || name === 'CanceledError';
 }
-

@@ -1,6 +1,6 @@
 import { type Core, createCore } from './core.js';
-import { type ParsedRequest, createJsonBodyReader } from './http/json-body.js';
 import { type Exchange, passExchange } from './http/exchange.js';
+import { createJsonBodyReader, type ParsedRequest } from './http/json-body.js';
 import { readIdentity } from './identity.js';
 import { cheaperModel } from './ladder/cheaper-model.js';
 import { queue } from './ladder/queue.js';
@@ -54,7 +54,10 @@ export function createSpillway<const Scopes extends string = never>(options: Opt
   return {
     ...createJobs(core, undefined, (given) => readIdentity(given, resolved.scopes).identity),
     mount(mountOptions) {
-      const mount = createMount(core, resolveMount(mountOptions, resolved, (name) => registry.byName(name)));
+      const mount = createMount(
+        core,
+        resolveMount(mountOptions, resolved, (name) => registry.byName(name)),
+      );
       return (exchange) => passExchange(core, mount, readBody, exchange);
     },
     snapshot: () => takeSnapshot(core),

@@ -1,5 +1,14 @@
 import type { Budget } from './budget/budget.js';
-import { type Answer, type Call, type Identity, OUTCOMES, type OutcomeKind, type Refusal, type Reservation, type Usage } from './call.js';
+import {
+  type Answer,
+  type Call,
+  type Identity,
+  OUTCOMES,
+  type OutcomeKind,
+  type Refusal,
+  type Reservation,
+  type Usage,
+} from './call.js';
 import type { Clock } from './clock.js';
 import type { Step } from './ladder/step.js';
 

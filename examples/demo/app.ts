@@ -13,7 +13,10 @@ export const GRANTED = {
 async function answerInThreeCalls(openai: OpenAI, req: Request): Promise<string> {
   const { model, messages } = req.body as { model: string; messages: OpenAI.ChatCompletionMessageParam[] };
   const ask = async (task: string) => {
-    const completion = await openai.chat.completions.create({ model, messages: [{ role: 'system', content: task }, ...messages] });
+    const completion = await openai.chat.completions.create({
+      model,
+      messages: [{ role: 'system', content: task }, ...messages],
+    });
     return completion.choices[0]?.message.content ?? '';
   };
   const sides = [await ask('List what speaks for it.'), await ask('List what speaks against it.')];
@@ -79,7 +82,12 @@ export function createDemoGate(log: (line: object) => void): Gate<'organization'
       organization: { budgets: [{ tokens: 60_000, per: 'minute' }] },
       user: { budgets: [{ tokens: 20_000, per: 'minute' }, { concurrent: 5 }] },
     },
-    ladder: [queue({ waitMs: 2_000 }), cachedAnswer(), cheaperModel(), staticAnswer('We are busy right now; please ask again in a minute.')],
+    ladder: [
+      queue({ waitMs: 2_000 }),
+      cachedAnswer(),
+      cheaperModel(),
+      staticAnswer('We are busy right now; please ask again in a minute.'),
+    ],
     logger: { info: log, warn: log },
   });
 }

@@ -44,7 +44,11 @@ export async function sendCrowd(url: string, users: number, overMs: number): Pro
 function ask(url: string, user: number, agent: Agent): Promise<Received> {
   const body = JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: questionOf(user) }] });
   const beganMs = performance.now();
-  const headers = { 'content-type': 'application/json', 'x-demo-user': `user-${user}`, 'x-demo-organization': `org-${user % 10}` };
+  const headers = {
+    'content-type': 'application/json',
+    'x-demo-user': `user-${user}`,
+    'x-demo-organization': `org-${user % 10}`,
+  };
   return new Promise((resolve, reject) => {
     const req = request(url, { method: 'POST', headers, agent }, (res) => {
       const head = (name: string, otherwise: string) => String(res.headers[name] ?? otherwise);
@@ -61,6 +65,6 @@ function ask(url: string, user: number, agent: Agent): Promise<Received> {
 
 /** About a thousand tokens, different for each user. */
 function questionOf(user: number): string {
-  const sentence = 'The committee compared the proposals again and noted which assumptions were written down and which were not. ';
-  return `Question ${user}: what would you decide here? ${sentence.repeat(52)}`;
+  const sentence = 'We put the old plan by the new one, saw what was cut and why, and it is not yet clear who is to pay for it. ';
+  return `Question ${user}: what would you do here? ${sentence.repeat(34)}`;
 }

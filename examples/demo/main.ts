@@ -12,10 +12,16 @@ function startProvider(): Promise<Provider> {
   return createProvider({ models: GRANTED, outputTokens: 150, firstTokenMs: 200, msPerToken: 4 });
 }
 
-async function measure(title: string, overMs: number, start: (provider: Provider) => Promise<Listening & { used?: () => number }>): Promise<RunReport> {
+async function measure(
+  title: string,
+  overMs: number,
+  start: (provider: Provider) => Promise<Listening & { used?: () => number }>,
+): Promise<RunReport> {
   const provider = await startProvider();
   const server = await start(provider);
-  console.log(`${title}: ${USERS} users, three calls each, ${overMs > 0 ? `arriving over ${overMs / 1_000} s` : 'all at once'} ...`);
+  console.log(
+    `${title}: ${USERS} users, three calls each, ${overMs > 0 ? `arriving over ${overMs / 1_000} s` : 'all at once'} ...`,
+  );
   const received = await sendCrowd(server.url, USERS, overMs);
   const { calls, refused429 } = provider.stats();
   const usedRatio = server.used?.();
@@ -52,7 +58,9 @@ async function compare(): Promise<void> {
     await measure('spillway, all at once', 0, startGoverned),
   ];
   printReports(spread);
-  console.log('\nThe crowd asks for about 1.1 million tokens; a minute grants 450,000 after headroom. The rest is told so politely.');
+  console.log(
+    '\nThe crowd asks for about 1.1 million tokens; a minute grants 450,000 after headroom. The rest is told so politely.',
+  );
 }
 
 /** Keeps a governed server up, in front of a real provider when a key is given. */
@@ -64,7 +72,9 @@ async function serve(): Promise<void> {
   await gate.ready();
   const server = await listen(governedApp(baseURL, key ?? 'demo-key', gate), Number(process.env.PORT ?? 0));
   console.log(`Listening; calls go to ${provider ? 'the stand-in provider' : baseURL}. Try:\n`);
-  console.log(`curl -i ${server.url}/api/chat -H 'content-type: application/json' -H 'x-demo-user: ada' -H 'x-demo-organization: acme' \\`);
+  console.log(
+    `curl -i ${server.url}/api/chat -H 'content-type: application/json' -H 'x-demo-user: ada' -H 'x-demo-organization: acme' \\`,
+  );
   console.log(`  -d '{"model":"gpt-4o","messages":[{"role":"user","content":"Hello?"}]}'\n`);
   process.once('SIGINT', async () => {
     await server.close();

@@ -27,25 +27,33 @@ export function printReports(reports: readonly RunReport[]): void {
       ({ received }) => share(received, (one) => one.status === 200 && one.model === model),
     ]),
     ['provider calls', ({ providerCalls }) => String(providerCalls)],
-    ['provider 429s', ({ provider429, providerCalls }) => `${provider429} (${percent(provider429 / Math.max(1, providerCalls))})`],
+    [
+      'provider 429s',
+      ({ provider429, providerCalls }) => `${provider429} (${percent(provider429 / Math.max(1, providerCalls))})`,
+    ],
     ['time to answer, median', ({ received }) => seconds(quantile(received, 0.5))],
     ['time to answer, slowest', ({ received }) => seconds(quantile(received, 1))],
     ['gpt-4o budget used', ({ usedRatio }) => (usedRatio === undefined ? '-' : percent(usedRatio))],
   ];
   const width = 27;
   console.log(`\n${''.padEnd(width)}${reports.map(({ title }) => title.padStart(22)).join('')}`);
-  for (const [label, cell] of rows) console.log(`${label.padEnd(width)}${reports.map((report) => cell(report).padStart(22)).join('')}`);
+  for (const [label, cell] of rows)
+    console.log(`${label.padEnd(width)}${reports.map((report) => cell(report).padStart(22)).join('')}`);
 }
 
 const byModel = ({ status, outcome }: Received): boolean =>
   status === 200 && ['answered', 'passed', 'queued', 'cheaper', 'shorter'].includes(outcome);
 
 function outcomesOf(reports: readonly RunReport[]): string[] {
-  return [...new Set(reports.flatMap(({ received }) => received.map(({ outcome }) => outcome)))].filter((outcome) => outcome !== 'answered').sort();
+  return [...new Set(reports.flatMap(({ received }) => received.map(({ outcome }) => outcome)))]
+    .filter((outcome) => outcome !== 'answered')
+    .sort();
 }
 
 function modelsOf(reports: readonly RunReport[]): string[] {
-  return [...new Set(reports.flatMap(({ received }) => received.filter(({ status }) => status === 200).map(({ model }) => model)))].sort();
+  return [
+    ...new Set(reports.flatMap(({ received }) => received.filter(({ status }) => status === 200).map(({ model }) => model))),
+  ].sort();
 }
 
 function share(received: readonly Received[], is: (one: Received) => boolean): string {

@@ -17,7 +17,10 @@ export function createApp(gate: Gate<'user'>, baseURL: string): Express {
         res.json(await openai.chat.completions.create(req.body, { signal }));
         return;
       }
-      const stream = await openai.chat.completions.create({ ...req.body, stream: true } as OpenAI.ChatCompletionCreateParamsStreaming, { signal });
+      const stream = await openai.chat.completions.create(
+        { ...req.body, stream: true } as OpenAI.ChatCompletionCreateParamsStreaming,
+        { signal },
+      );
       res.setHeader('content-type', 'text/event-stream; charset=utf-8');
       for await (const chunk of stream) res.write(`data: ${JSON.stringify(chunk)}\n\n`);
       res.end('data: [DONE]\n\n');

@@ -27,7 +27,9 @@ const server = createApp(gate, provider.url).listen(0, '127.0.0.1', async () => 
       .create({ model: 'gpt-4o', messages: [{ role: 'user', content: `Question ${asked}?` }] })
       .withResponse();
     const text = data.choices[0]?.message.content?.slice(0, 40);
-    console.log(`${asked}. ${response.headers.get('spillway-outcome')?.padEnd(8)} ${response.headers.get('spillway-model')?.padEnd(15)} "${text}"`);
+    console.log(
+      `${asked}. ${response.headers.get('spillway-outcome')?.padEnd(8)} ${response.headers.get('spillway-model')?.padEnd(15)} "${text}"`,
+    );
   }
   server.close();
   await gate.close();

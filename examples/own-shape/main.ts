@@ -47,7 +47,9 @@ const server = app.listen(0, '127.0.0.1', async () => {
     console.log(`${response.headers.get('spillway-outcome')?.padEnd(7)} ${reply.slice(0, 70)}`);
   }
   const [usage] = gate.usage({ scope: 'model' });
-  console.log(`charged: ${usage?.calls} calls, ${usage?.inputTokens} input and ${usage?.outputTokens} output tokens on ${usage?.key}`);
+  console.log(
+    `charged: ${usage?.calls} calls, ${usage?.inputTokens} input and ${usage?.outputTokens} output tokens on ${usage?.key}`,
+  );
   server.close();
   await gate.close();
   await provider.close();

@@ -43,7 +43,9 @@ const server = app.listen(0, '127.0.0.1', async () => {
       body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content }] }),
     });
     const { choices, model } = (await response.json()) as OpenAI.ChatCompletion;
-    console.log(`${response.headers.get('spillway-outcome')?.padEnd(7)} ${model.padEnd(15)} ${choices[0]?.message.content?.slice(0, 60)}`);
+    console.log(
+      `${response.headers.get('spillway-outcome')?.padEnd(7)} ${model.padEnd(15)} ${choices[0]?.message.content?.slice(0, 60)}`,
+    );
   }
   server.close();
   await gate.close();

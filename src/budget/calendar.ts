@@ -17,7 +17,13 @@ const FARTHEST_MS = 16 * HOUR_MS;
  * @throws RangeError when there is no such time zone
  */
 export function createCalendar(unit: 'day' | 'month', timeZone: string): (nowMs: number) => Period {
-  const format = new Intl.DateTimeFormat('en-US', { timeZone, calendar: 'gregory', year: 'numeric', month: 'numeric', day: 'numeric' });
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    calendar: 'gregory',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+  });
   let last: Period = { previousMs: 0, startMs: 0, endMs: 0 };
 
   // Local dates are named by their midnight in UTC: a number, so they compare and step without regard to any zone.

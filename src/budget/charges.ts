@@ -132,7 +132,11 @@ function capCall(call: Call, sources: readonly Source[], facts: PlanFacts, never
     }
   }
   if (maximum === call.maximumOutputTokens) return call;
-  return { ...call, maximumOutputTokens: maximum, expectedOutputTokens: Math.min(call.expectedOutputTokens, maximum ?? Infinity) };
+  return {
+    ...call,
+    maximumOutputTokens: maximum,
+    expectedOutputTokens: Math.min(call.expectedOutputTokens, maximum ?? Infinity),
+  };
 }
 
 /** Output tokens that a cap on one call leaves; below one per choice the call never fits, `undefined`: no say in it. */

@@ -5,7 +5,10 @@ import type { Price } from './budget.js';
  * Money for a call, in whole micro-dollars, rounded up. Dollars per million tokens are micro-dollars per token.
  * Cached and cache-write tokens are part of the input and priced apart when a price for them is known.
  */
-export function priceOf(usage: Pick<Usage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'cacheWriteTokens'>, price: Price): number {
+export function priceOf(
+  usage: Pick<Usage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'cacheWriteTokens'>,
+  price: Price,
+): number {
   const input = usage.inputTokens ?? 0;
   const cached = Math.min(input, usage.cachedInputTokens ?? 0);
   const written = Math.min(input - cached, usage.cacheWriteTokens ?? 0);

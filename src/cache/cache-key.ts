@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Call } from '../call.js';
 
 /** Fields of a body that do not shape the answer: who asks, how it is delivered, what is kept of it. */
-const IMMATERIAL = new Set(['stream', 'stream_options', 'user', 'safety_identifier', 'prompt_cache_key', 'metadata', 'store', 'service_tier']);
+const IMMATERIAL = new Set([
+  'stream',
+  'stream_options',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'metadata',
+  'store',
+  'service_tier',
+]);
 
 /** Nesting that is followed; deeper bodies are not cached. */
 const DEEPEST = 64;
@@ -33,7 +42,8 @@ export function cacheKey(call: Call, partition: Partition): string | undefined {
   const canonical = canonicalJson(material.sort(byName));
   if (canonical === undefined) return undefined;
   const hash = createHash('sha256');
-  for (const part of [who, call.visit.place, call.dialect.name, call.requestedModel ?? '', canonical]) hash.update(`${part.length}:${part}`);
+  for (const part of [who, call.visit.place, call.dialect.name, call.requestedModel ?? '', canonical])
+    hash.update(`${part.length}:${part}`);
   return hash.digest('base64url');
 }
 

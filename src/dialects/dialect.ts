@@ -72,10 +72,13 @@ export interface Dialect {
   read(body: unknown, path?: string): Draft | undefined;
   /** A changed copy; the body itself is left alone and unknown fields stay. */
   rewrite(body: unknown, change: Rewrite): unknown;
-  /** Usage reported by a JSON answer or by one event of a stream. A figure of 0 for the input is unknown, not nothing. */
-  usage(bodyOrEvent: unknown): Usage | undefined;
-  /** Text (visible, reasoning, tool arguments) that a JSON answer or one event adds to the output, for counting it. */
-  text(bodyOrEvent: unknown): string;
+  /**
+   * Usage reported by a JSON answer or by one event of a stream, given as its parsed `data`. A figure of 0 for the input is
+   * unknown, not nothing.
+   */
+  usage(bodyOrData: unknown): Usage | undefined;
+  /** Text (visible, reasoning, calls of tools) that a JSON answer or one event's `data` adds to the output, for counting it. */
+  text(bodyOrData: unknown): string;
   /** Whether this event only carries the usage that {@link Rewrite.includeUsage} asked for. */
   isUsageOnly(event: StreamEvent): boolean;
   /**

@@ -56,8 +56,8 @@ export function foldChunks(events: readonly StreamEvent[]): Fields | undefined {
 function foldChoice(choice: Fields | undefined, choices: Map<number, FoldedChoice>): boolean {
   const index = countOf(choice?.index ?? 0);
   if (!choice || index === undefined || index >= MOST_CHOICES) return false;
-  let folded = choices.get(index);
-  if (!folded) choices.set(index, (folded = { said: new Map(), calls: [], called: undefined, end: undefined }));
+  const folded = choices.get(index) ?? { said: new Map(), calls: [], called: undefined, end: undefined };
+  choices.set(index, folded);
   folded.end = choice.finish_reason ?? folded.end;
   const delta = fieldsOf(choice.delta);
   if (!delta) return true;

@@ -7,6 +7,9 @@ export interface Registry {
   detect(body: unknown, path?: string): { readonly dialect: Dialect; readonly draft: Draft } | undefined;
   /** The first dialect of that name. */
   byName(name: string): Dialect | undefined;
+  readonly names: readonly string[];
+  /** Writes errors where no dialect read the body. */
+  readonly fallback: Dialect;
 }
 
 const BUILT_IN: readonly Dialect[] = [openaiChat];
@@ -24,5 +27,7 @@ export function createRegistry(own: readonly Dialect[]): Registry {
       return undefined;
     },
     byName: (name) => dialects.find((dialect) => dialect.name === name),
+    names: dialects.map(({ name }) => name),
+    fallback: openaiChat,
   };
 }

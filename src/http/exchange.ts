@@ -20,7 +20,12 @@ export interface Exchange<Req extends ParsedRequest> {
  * Takes a request past the gate: reads it, asks for admission, and either lets the handler answer, watched, or writes what
  * the ladder gave. A rejection belongs to the framework's error path; nothing is held then.
  */
-export async function passExchange<Req extends ParsedRequest>(core: Core, mount: Mount<Req>, readBody: ReadJsonBody, exchange: Exchange<Req>): Promise<void> {
+export async function passExchange<Req extends ParsedRequest>(
+  core: Core,
+  mount: Mount<Req>,
+  readBody: ReadJsonBody,
+  exchange: Exchange<Req>,
+): Promise<void> {
   const { req, res, proceed } = exchange;
   const { options } = mount;
   const leaving = new AbortController();
@@ -38,7 +43,12 @@ export async function passExchange<Req extends ParsedRequest>(core: Core, mount:
   await passOpened(core, opened, leaving, exchange);
 }
 
-async function passOpened<Req extends ParsedRequest>(core: Core, passing: Passing, leaving: AbortController, exchange: Exchange<Req>): Promise<void> {
+async function passOpened<Req extends ParsedRequest>(
+  core: Core,
+  passing: Passing,
+  leaving: AbortController,
+  exchange: Exchange<Req>,
+): Promise<void> {
   let resolveEnded: (ending: Ending) => void = () => {};
   const ended = new Promise<Ending>((resolve) => {
     resolveEnded = resolve;
@@ -53,7 +63,13 @@ async function passOpened<Req extends ParsedRequest>(core: Core, passing: Passin
 }
 
 /** Taps the response for one passing: adds headers, reads the answer, rescues a handler that gave up. */
-function watch(core: Core, passing: Passing, leaving: AbortController, res: ServerResponse, onEnded: (ending: Ending) => void): ResponseTap {
+function watch(
+  core: Core,
+  passing: Passing,
+  leaving: AbortController,
+  res: ServerResponse,
+  onEnded: (ending: Ending) => void,
+): ResponseTap {
   let reader: AnswerReader | undefined;
   let sentBytes = 0;
   return tapResponse(
@@ -64,7 +80,8 @@ function watch(core: Core, passing: Passing, leaving: AbortController, res: Serv
         return { headers: passing.headers() };
       },
       onBytes(bytes) {
-        if (sentBytes === 0) reader = passing.reader(String(res.getHeader('content-type') ?? ''), res.getHeader('content-encoding') === undefined);
+        if (sentBytes === 0)
+          reader = passing.reader(String(res.getHeader('content-type') ?? ''), res.getHeader('content-encoding') === undefined);
         sentBytes += bytes.length;
         reader?.push(bytes);
       },

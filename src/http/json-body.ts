@@ -16,7 +16,11 @@ export type ReadJsonBody = (request: ParsedRequest, response: ServerResponse) =>
  * @returns a reader; what it rejects with carries `status` and `expose`, as the framework's own parser's errors do
  */
 export function createJsonBodyReader(limitBytes: number): ReadJsonBody {
-  const parse = bodyParser.json({ limit: limitBytes, type: (request) => isJson(request), verify: (_request, _response, bytes) => checkDepth(bytes) });
+  const parse = bodyParser.json({
+    limit: limitBytes,
+    type: (request) => isJson(request),
+    verify: (_request, _response, bytes) => checkDepth(bytes),
+  });
   return (request, response) => {
     if (request.body !== undefined || request.readableEnded || request.readableDidRead) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -45,7 +49,11 @@ export function checkDepth(bytes: Uint8Array): void {
     } else if (byte === QUOTE) isInString = true;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > DEEPEST_BODY) {
-        throw new SpillwayError('SPILLWAY_BODY_TOO_DEEP', `the body nests deeper than ${DEEPEST_BODY} levels; send flatter JSON`, { status: 400 });
+        throw new SpillwayError(
+          'SPILLWAY_BODY_TOO_DEEP',
+          `the body nests deeper than ${DEEPEST_BODY} levels; send flatter JSON`,
+          { status: 400 },
+        );
       }
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
   }

@@ -1,4 +1,4 @@
-import type { Answer, Call, Rendered, Refusal, Shortage } from '../call.js';
+import type { Answer, Call, Refusal, Rendered, Shortage } from '../call.js';
 import type { Complaint, Dialect } from '../dialects/dialect.js';
 
 /** What the caller of a refused call is told to wait, in milliseconds; `Infinity`: it makes no sense to come back. */
@@ -46,7 +46,10 @@ function waitHeaders({ waitMs, isInner }: Told): Record<string, string> {
 
 /** Status and message of a refusal: names scopes and dimensions, and no figure of anybody. */
 export function complaintOf(refusal: Refusal): Complaint {
-  const longest = refusal.full.reduce<Shortage | undefined>((most, next) => (most && most.waitMs >= next.waitMs ? most : next), undefined);
+  const longest = refusal.full.reduce<Shortage | undefined>(
+    (most, next) => (most && most.waitMs >= next.waitMs ? most : next),
+    undefined,
+  );
   const dimension = longest && plainDimension(longest);
   const names = [...new Set(refusal.full.map(budgetName))].join(' and ');
   switch (refusal.reason) {

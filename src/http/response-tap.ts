@@ -8,7 +8,9 @@ export interface TapHooks {
    * Asked once, before the handler's head goes out.
    * @returns headers to add, or the promise of another response in its place; while that is looked for, the handler's is held back
    */
-  onHead(status: number): { readonly headers: Readonly<Record<string, string>> } | { readonly instead: Promise<Rendered | undefined> };
+  onHead(
+    status: number,
+  ): { readonly headers: Readonly<Record<string, string>> } | { readonly instead: Promise<Rendered | undefined> };
   /** Hears the handler's bytes as they pass, before any compression mounted outside. */
   onBytes(bytes: Uint8Array): void;
   /** Hears exactly once how the response came to its end. */
@@ -32,7 +34,15 @@ export interface ResponseTap {
 const MOST_HELD_BYTES = 1_048_576;
 
 /** Headers of a handler's own body, which another body must not inherit. */
-const BODY_HEADERS = ['content-type', 'content-length', 'content-encoding', 'transfer-encoding', 'etag', 'last-modified', 'trailer'];
+const BODY_HEADERS = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'etag',
+  'last-modified',
+  'trailer',
+];
 
 type Write = ServerResponse['write'];
 type Args = readonly unknown[];
@@ -93,7 +103,8 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: Ta
   }
 
   function tell([chunk, encoding]: Args): void {
-    if (typeof chunk === 'string') hooks.onBytes(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'));
+    if (typeof chunk === 'string')
+      hooks.onBytes(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'));
     else if (chunk instanceof Uint8Array) hooks.onBytes(chunk);
   }
 

@@ -1,6 +1,6 @@
-import type { Answer, Call } from '../call.js';
 import { createBoundedMap } from '../cache/bounded-map.js';
 import { cacheKey, type Partition } from '../cache/cache-key.js';
+import type { Answer, Call } from '../call.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { CompleteAnswer } from '../dialects/dialect.js';
 import { checkWholeNumber } from './check.js';

@@ -10,7 +10,9 @@ export function cheaperModel(): Step {
     canHelp: (refusal, call) =>
       call.model !== undefined &&
       refusal.full.length > 0 &&
-      refusal.full.every(({ charge }) => charge.scope === 'model' || charge.dimension === 'usd' || charge.budget.models !== undefined),
+      refusal.full.every(
+        ({ charge }) => charge.scope === 'model' || charge.dimension === 'usd' || charge.budget.models !== undefined,
+      ),
     async attempt(walk) {
       for (const model of walk.substitutes(walk.call)) {
         const result = await walk.admit(walk.onModel(walk.call, model));

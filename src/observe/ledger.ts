@@ -60,7 +60,8 @@ export function createLedger(clock: Clock): Ledger {
     if (!keys) scopes.set(scope, (keys = new Map()));
     const name = keys.has(key) || keys.size < MOST_KEYS ? key : OTHERS;
     let counts = keys.get(name);
-    if (!counts) keys.set(name, (counts = { calls: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, microUsd: 0, answers: 0 }));
+    if (!counts)
+      keys.set(name, (counts = { calls: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, microUsd: 0, answers: 0 }));
     return counts;
   }
 

@@ -6,14 +6,23 @@ export function logRequests(events: Events, logger: Logger): void {
     logger.info({ ...facts, usedInputTokens: usage?.inputTokens, usedOutputTokens: usage?.outputTokens }, 'request answered');
   });
   events.on('call-unseen', (facts) => {
-    logger.warn(facts, 'a request was charged by its size: use gate.fetch or gate.run for its calls, or give the mount a dialect');
+    logger.warn(
+      facts,
+      'a request was charged by its size: use gate.fetch or gate.run for its calls, or give the mount a dialect',
+    );
   });
-  events.on('identity-missing', (facts) => logger.warn(facts, 'a request without identity was refused: identify gave no key for a scope'));
+  events.on('identity-missing', (facts) =>
+    logger.warn(facts, 'a request without identity was refused: identify gave no key for a scope'),
+  );
   events.on('store-failed', ({ operation, error }) => logger.warn({ operation, err: error }, 'the store failed'));
   events.on('store-notice', (facts) => logger.warn(facts, facts.message));
   let hasWarned = false;
   events.on('context-missing', (facts) => {
-    if (!hasWarned) logger.warn(facts, 'a call ran outside its request: its context was lost; use spillwayOf(req).fetch or gate.as(identity).fetch');
+    if (!hasWarned)
+      logger.warn(
+        facts,
+        'a call ran outside its request: its context was lost; use spillwayOf(req).fetch or gate.as(identity).fetch',
+      );
     hasWarned = true;
   });
 }

@@ -28,7 +28,12 @@ export interface Snapshot {
 }
 
 export async function takeSnapshot({ options, line, keeper, openVisits }: Core): Promise<Snapshot> {
-  const places: { scope: 'model' | 'global'; key: string; prefix: string; budgets: Iterable<import('../budget/budget.js').Budget> }[] = [];
+  const places: {
+    scope: 'model' | 'global';
+    key: string;
+    prefix: string;
+    budgets: Iterable<import('../budget/budget.js').Budget>;
+  }[] = [];
   for (const { name, pool, budgets } of options.models.values()) {
     const key = typeof pool === 'string' ? pool : name;
     places.push({ scope: 'model', key, prefix: `model|${encodeKey(key)}`, budgets });
@@ -38,7 +43,9 @@ export async function takeSnapshot({ options, line, keeper, openVisits }: Core):
   const rows = places.flatMap(({ budgets, ...place }) =>
     [...budgets].flatMap((budget) => (budget.window ? [{ ...place, budget, window: budget.window }] : [])),
   );
-  const used = await options.store.peek(rows.map(({ prefix, budget, window }) => ({ counter: `${prefix}|${budget.suffix}`, window })));
+  const used = await options.store.peek(
+    rows.map(({ prefix, budget, window }) => ({ counter: `${prefix}|${budget.suffix}`, window })),
+  );
   return {
     budgets: rows.map(({ scope, key, budget: { dimension, limit }, window }, index) => {
       const amount = used[index] ?? 0;

@@ -83,7 +83,10 @@ async function send(parts: FetchParts, call: Call, body: unknown, { url, init, j
       learnBytes,
       countText: (text) => parts.countText(text, call.model),
     }),
-    filter: hidesUsage && /^text\/event-stream\b/i.test(contentType) ? createEventFilter((event) => dialect.isUsageOnly(event)) : undefined,
+    filter:
+      hidesUsage && /^text\/event-stream\b/i.test(contentType)
+        ? createEventFilter((event) => dialect.isUsageOnly(event))
+        : undefined,
     clock: parts.clock,
     stallMs: parts.stallMs,
     signal,
@@ -112,7 +115,12 @@ async function readOutgoing(input: string | URL | Request, init: RequestInit | u
 }
 
 function parseBody(body: unknown): unknown {
-  const text = typeof body === 'string' ? body : body instanceof Uint8Array || body instanceof ArrayBuffer ? Buffer.from(body as never).toString('utf8') : '';
+  const text =
+    typeof body === 'string'
+      ? body
+      : body instanceof Uint8Array || body instanceof ArrayBuffer
+        ? Buffer.from(body as never).toString('utf8')
+        : '';
   if (!/^\s*\{/.test(text)) return undefined;
   try {
     return JSON.parse(text);

@@ -37,6 +37,7 @@ export class Counters {
   #turn = 0;
   #size = 0;
   #added = 0;
+  #overflows = 0;
 
   constructor(maxKeys: number, onOverflow: (nowMs: number) => void) {
     this.#maxKeys = maxKeys;
@@ -64,8 +65,9 @@ export class Counters {
 
   /** The counter that decides about a key without its own, because it is charged there or may have been. */
   standIn({ window, limit }: Item, isCrowded: boolean, nowMs: number): Counter | undefined {
+    if (!isCrowded && this.#overflows === 0) return undefined;
     const shelf = this.#shelf(window);
-    return isCrowded ? shared(shelf, limit, nowMs) : shelf.overflow.get(groupOf(shelf, limit));
+    return isCrowded ? this.#shared(shelf, limit, nowMs) : shelf.overflow.get(groupOf(shelf, limit));
   }
 
   /** A counter to charge for a key without its own. */
@@ -73,7 +75,7 @@ export class Counters {
     const shelf = this.#shelf(window);
     if (isCrowded) {
       this.#onOverflow(nowMs);
-      return shared(shelf, limit, nowMs);
+      return this.#shared(shelf, limit, nowMs);
     }
     // What the key may have charged while it had no counter of its own is not forgiven.
     const counter = shelf.overflow.get(groupOf(shelf, limit))?.copy(nowMs) ?? shelf.create(nowMs);
@@ -100,12 +102,26 @@ export class Counters {
     this.#look(looks, nowMs);
   }
 
+  #shared(shelf: Shelf, limit: number, nowMs: number): Counter {
+    const group = groupOf(shelf, limit);
+    const found = shelf.overflow.get(group);
+    if (found) return found;
+    const counter = shelf.create(nowMs);
+    shelf.overflow.set(group, counter);
+    this.#overflows++;
+    return counter;
+  }
+
   #look(looks: number, nowMs: number): void {
     for (let i = 0; i < looks; i++) {
       const shelf = this.#shelves[this.#turn] as Shelf;
       const entry = shelf.hand.next();
       if (!entry) {
-        for (const [limit, stand] of shelf.overflow) if (stand.isIdle(nowMs)) letGo(shelf.overflow, limit, stand);
+        for (const [limit, counter] of shelf.overflow) {
+          if (!counter.isIdle(nowMs)) continue;
+          letGo(shelf.overflow, limit, counter);
+          this.#overflows--;
+        }
         if (!this.#drop(shelf)) this.#turn++;
         if (this.#turn >= this.#shelves.length) this.#turn = 0;
       } else if (entry[1].isIdle(nowMs)) {
@@ -152,16 +168,6 @@ function newShelf(window: Window, create: (nowMs: number) => Counter): Shelf {
 /** Limits that came when there were too many already share -1, and stay there while it exists. */
 function groupOf({ overflow }: Shelf, limit: number): number {
   return overflow.has(limit) || (overflow.size < OVERFLOW_LIMITS && !overflow.has(-1)) ? limit : -1;
-}
-
-function shared(shelf: Shelf, limit: number, nowMs: number): Counter {
-  const group = groupOf(shelf, limit);
-  let counter = shelf.overflow.get(group);
-  if (!counter) {
-    counter = shelf.create(nowMs);
-    shelf.overflow.set(group, counter);
-  }
-  return counter;
 }
 
 function letGo<K>(counters: Map<K, Counter>, key: K, counter: Counter): void {

@@ -2,24 +2,23 @@
 const BLOCK = 512;
 const REACH = 128;
 
-/**
- * Where to cut a text into blocks that can be counted one by one: 0, the cuts, the length. A cut lies where every
- * vocabulary begins a new piece anyway (before a space and a word, at a line break, before Chinese or Japanese punctuation), so that the
- * counts of the blocks add up exactly; text without such a place is cut all the same, never inside a surrogate pair.
- */
-export function cutBlocks(text: string): readonly number[] {
-  const cuts = [0];
-  for (let at = BLOCK; at < text.length; at += BLOCK) {
-    at = goodCut(text, at);
-    if (at < text.length) cuts.push(at);
-  }
-  cuts.push(text.length);
-  return cuts;
+/** How many blocks a text is counted in; an empty text is one. */
+export function blockCount(text: string): number {
+  return Math.max(1, Math.ceil(text.length / BLOCK));
 }
 
 /**
- * The blocks `0` to `count - 1` in an order in which every beginning is spread evenly over the whole: what has been counted when the
- * work runs out then speaks for the rest.
+ * A block of a text; all of them in order are the text. They meet where every vocabulary begins a new piece anyway (before a
+ * space between words, before a mark after a word, in a line break before one), so that their counts add up exactly. Text without such
+ * a place near is cut all the same, but never inside a surrogate pair.
+ */
+export function blockAt(text: string, index: number): string {
+  return text.slice(cutAt(text, index * BLOCK), cutAt(text, (index + 1) * BLOCK));
+}
+
+/**
+ * The numbers from 0 to `count - 1` in an order of which every beginning is spread evenly over all: blocks that were counted
+ * when the work ran out then speak for the rest.
  */
 export function* spread(count: number): Generator<number> {
   let step = Math.max(1, Math.round(count * 0.618_034));
@@ -29,7 +28,8 @@ export function* spread(count: number): Generator<number> {
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 
-function goodCut(text: string, from: number): number {
+function cutAt(text: string, from: number): number {
+  if (from === 0 || from >= text.length) return Math.min(from, text.length);
   const last = Math.min(text.length, from + REACH);
   for (let at = from; at < last; at++) if (beginsPiece(text, at)) return at;
   const code = text.charCodeAt(from);
@@ -37,28 +37,14 @@ function goodCut(text: string, from: number): number {
 }
 
 function beginsPiece(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  const before = text.charCodeAt(at - 1);
-  if (code === 0x20) return isWord(before) && isWord(text.charCodeAt(at + 1));
-  if (before === 0x0a) return isWord(code) && text.charCodeAt(at - 2) > 0x20;
-  return isCjkMark(code) && isCjkLetter(before);
+  const unit = text[at] as string;
+  const before = text[at - 1] as string;
+  if (unit === ' ') return LETTER.test(before) && LETTER.test(text[at + 1] ?? '');
+  if (before === '\n') return LETTER.test(unit) && !SPACE.test(text[at - 2] ?? '');
+  return MARKS.has(unit) && LETTER.test(before);
 }
 
-const isWord = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
-
-/** Common Han, kana, Hangul. */
-const isCjkLetter = (code: number): boolean =>
-  (code >= 0x4e00 && code <= 0x9fa5) ||
-  (code >= 0x3041 && code <= 0x3096) ||
-  (code >= 0x30a1 && code <= 0x30fa) ||
-  (code >= 0xac00 && code <= 0xd7a3);
-
-/** The ideographic comma and full stop, and the full-width `!`, `,`, `:`, `;`, `?`. */
-const isCjkMark = (code: number): boolean =>
-  code === 0x3001 ||
-  code === 0x3002 ||
-  code === 0xff01 ||
-  code === 0xff0c ||
-  code === 0xff1a ||
-  code === 0xff1b ||
-  code === 0xff1f;
+const LETTER = /\p{L}/u;
+const SPACE = /\s/;
+/** No apostrophe among them, for that may belong to the word before. */
+const MARKS = new Set('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~、。！，：；？');

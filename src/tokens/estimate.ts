@@ -1,9 +1,10 @@
 import type { Draft, Part, Section } from '../dialects/dialect.js';
+import { createAllowance } from './bounded-count.js';
 import { baseName, encodingFor, hasKnownEncoding, marksChannels } from './encodings.js';
 import { fileTokens } from './files.js';
 import { imageTokens } from './images.js';
 import { jsonText } from './json-text.js';
-import { createAllowance, type Tokenizer } from './tokenizer.js';
+import type { Tokenizer } from './tokenizer.js';
 
 /** Where an estimate comes from. */
 export interface EstimateBreakdown {
@@ -42,6 +43,8 @@ const MESSAGE_TOKENS = 4;
 const NAME_TOKENS = 1;
 /** A marker for the channel of an answer in the history. */
 const CHANNEL_TOKENS = 2;
+/** What the gpt-5 family takes for tools, whatever they are, more than other models do (chat completions only). */
+const GPT5_TOOLS_TOKENS = 80;
 
 /**
  * Estimates by OpenAI's rules for chat messages, as they follow from the usage it reported in 2023 to 2026: exact for text,
@@ -62,7 +65,7 @@ export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, { overhe
     return {
       kind,
       role,
-      tokens: kind === 'message' ? messageTokens(section, measure) : definitionTokens(section, draft, measure),
+      tokens: kind === 'message' ? messageTokens(section, measure) : definitionTokens(section, measure),
     };
   });
   breakdown.push({ kind: 'overhead', tokens: marksChannels(model) ? PRIMING_TOKENS - 1 : PRIMING_TOKENS });
@@ -100,13 +103,18 @@ function messageTokens({ role, name, parts }: Section, measure: Measure): number
 function callsTokens(parts: readonly Part[], model: string): number {
   const calls = parts.reduce((sum, { kind }) => sum + (kind === 'tool-call' ? 1 : 0), 0);
   if (calls === 0) return 0;
-  if (/^gpt-[5-9]/.test(baseName(model))) return 13 * calls + 1;
+  if (isGpt5(model)) return 13 * calls + 1;
   return calls === 1 ? 7 : 23 + 3 * calls;
 }
 
-function definitionTokens({ parts }: Section, _draft: Draft, measure: Measure): number {
+/** gpt-5 and what came after it. */
+const isGpt5 = (model: string): boolean => /^gpt-[5-9]/.test(baseName(model));
+
+/** Providers render definitions in a form of their own, mostly a shorter one: their JSON text is a guess on the safe side. */
+function definitionTokens({ kind, parts }: Section, measure: Measure): number {
   measure.hasGuessed = true;
-  return parts.reduce((sum, part) => sum + partTokens(part, measure), 0);
+  const preamble = kind === 'tools' && isGpt5(measure.model) ? GPT5_TOOLS_TOKENS : 0;
+  return parts.reduce((sum, part) => sum + partTokens(part, measure), preamble);
 }
 
 function partTokens(part: Part, measure: Measure): number {

@@ -5,7 +5,10 @@ export interface PublishedVocabulary {
   readonly bpe_ranks: string;
 }
 
-/** Work left to one estimate: a character looked up takes 1/8 of a unit, a byte that runs through the merging takes 1. */
+/**
+ * Work left to one estimate, a unit being about half a microsecond: a character looked up takes 1/8, a byte that runs through
+ * the merging takes 1 to 2, the longer its piece.
+ */
 export interface Work {
   left: number;
 }
@@ -17,12 +20,11 @@ export interface Vocabulary {
 }
 
 /**
- * Longest stretch that is merged at once, in UTF-16 units. Merging takes time with the square of it. A longer piece without
- * a break is cut there, which can only add tokens: at most one for each cut.
+ * Longest piece that is merged at once, in bytes: merging takes time with the square of it. A longer piece is cut into
+ * stretches of 64 UTF-16 units, which can only add tokens: at most one for each cut.
  */
-const LONGEST_STRETCH = 64;
-/** Longest token of any vocabulary, in bytes. */
-const LONGEST_TOKEN = 128;
+const LONGEST_MERGE = 192;
+const STRETCH = 64;
 /** Tokens read before other work gets its turn: about 2 ms. */
 const TOKENS_PER_TURN = 4096;
 
@@ -63,23 +65,25 @@ async function readRanks(text: string): Promise<Ranks> {
 
 function countPiece(piece: string, ranks: Ranks, work: Work): number {
   work.left -= piece.length / 8;
-  if (piece.length <= LONGEST_TOKEN) {
+  if (piece.length <= LONGEST_MERGE) {
     const bytes = bytesOf(piece);
-    if (ranks.has(bytes)) return 1;
-    if (piece.length <= LONGEST_STRETCH) return countMerged(bytes, ranks, work);
+    if (bytes.length <= LONGEST_MERGE) return countBytes(bytes, ranks, work);
   }
   let tokens = 0;
   for (let start = 0; start < piece.length; ) {
     const end = endOfStretch(piece, start);
-    const bytes = bytesOf(piece.slice(start, end));
-    tokens += ranks.has(bytes) ? 1 : countMerged(bytes, ranks, work);
+    tokens += countBytes(bytesOf(piece.slice(start, end)), ranks, work);
     start = end;
   }
   return tokens;
 }
 
+function countBytes(bytes: string, ranks: Ranks, work: Work): number {
+  return ranks.has(bytes) ? 1 : countMerged(bytes, ranks, work);
+}
+
 function endOfStretch(piece: string, start: number): number {
-  const end = start + LONGEST_STRETCH;
+  const end = start + STRETCH;
   if (end >= piece.length) return piece.length;
   const isPair = isHigh(piece.charCodeAt(end - 1)) && isLow(piece.charCodeAt(end));
   return isPair ? end - 1 : end;
@@ -96,8 +100,8 @@ function bytesOf(piece: string): string {
 
 const NEVER = 0x7fffffff;
 /** Where each part starts, and the rank of joining it with the next; reused, for merging never yields. */
-const starts = new Int32Array(LONGEST_STRETCH * 3 + 2);
-const joins = new Int32Array(LONGEST_STRETCH * 3 + 2);
+const starts = new Int32Array(LONGEST_MERGE + 1);
+const joins = new Int32Array(LONGEST_MERGE + 1);
 
 /**
  * Byte pair encoding: joins the two neighbours whose union ranks first, the left one of equals, until no union is a token.
@@ -105,7 +109,7 @@ const joins = new Int32Array(LONGEST_STRETCH * 3 + 2);
  */
 function countMerged(bytes: string, ranks: Ranks, work: Work): number {
   let parts = bytes.length;
-  work.left -= parts;
+  work.left -= parts * (1 + parts / LONGEST_MERGE);
   for (let at = 0; at <= parts; at++) starts[at] = at;
   for (let at = 0; at < parts; at++) joins[at] = joinRank(at, parts, bytes, ranks);
   for (;;) {

@@ -4,13 +4,6 @@ import ts from 'typescript';
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** The package's names, answered by its sources: documents are checked without a build. */
-const PATHS = {
-  spillway: ['./src/index.ts'],
-  'spillway/express': ['./adapters/express.ts'],
-  'spillway/testing': ['./test/conformance/index.ts'],
-};
-
 /** A code block of a document, as a module of its own. */
 export interface Block {
   /** Line of its fence, from 1. */
@@ -50,10 +43,10 @@ export function blocksOf(markdown: string): Block[] {
   return blocks;
 }
 
-/** Compiles blocks against the sources. @returns one `name:line message` for each error */
+/** Compiles blocks against the sources, which the paths of tsconfig.json put in the package's place. @returns one `name:line message` for each error */
 export function compileErrors(blocks: readonly Block[], name: string): string[] {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
-  const compilerOptions = { ...config.compilerOptions, noUnusedLocals: false, noUnusedParameters: false, paths: PATHS };
+  const compilerOptions = { ...config.compilerOptions, noUnusedLocals: false, noUnusedParameters: false };
   const { options } = ts.parseJsonConfigFileContent({ compilerOptions, files: [] }, ts.sys, ROOT);
   const virtual = new Map(blocks.map(({ line, text }) => [`${ROOT}/${name}.${line}.ts`, text]));
 
