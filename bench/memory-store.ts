@@ -54,37 +54,30 @@ function itemsOf(prefix: string, refuseAt: number): Item[] {
   ];
 }
 
-/** What a key with one charge takes: its counter, its name and its entry; settled, or for leases still running. */
+/** What a key with one charge takes: counter, name and entry. Remembered ids are bounded, and no part of it. */
 async function bytes(name: string, window: Window): Promise<void> {
-  if (!globalThis.gc) return print(`bytes per key, ${name}`, 'needs --expose-gc', '');
+  if (!globalThis.gc) return print(`bytes per key, ${name}`, 'unknown', 'needs --expose-gc');
+  const isRunning = window.kind === 'concurrent';
+  const charged = await heapOf(async (store, key) => {
+    const item: Item = { counter: `user|customer-${key}|tokens|60000`, window, amount: 1_200, limit: 1e6, refuseAt: 1e6 };
+    await store.reserve(`${key}`, [item], HOW);
+    if (!isRunning) await store.settle(`${key}`, [1_100]);
+  });
+  const remembered = isRunning ? 0 : await heapOf((store, key) => store.settle(`${key}`, []));
+  print(`bytes per key, ${name}`, ((charged - remembered) / KEYS).toFixed(0), `${KEYS.toLocaleString('en-US')} keys`);
+}
+
+async function heapOf(fill: (store: MemoryStore, key: number) => Promise<void>): Promise<number> {
   const store = memoryStore();
-  const before = heap();
-  for (let key = 0; key < KEYS; key++) await charge(store, key, window);
-  // The remembered ids of settled reservations are bounded and not part of a key.
-  const remembered = heap(() => fillSettled());
-  const each = (heap() - before - remembered) / KEYS;
-  print(`bytes per key, ${name}`, each.toFixed(0), `${store.size.toLocaleString('en-US')} keys`);
-}
-
-async function charge(store: MemoryStore, key: number, window: Window): Promise<void> {
-  const item: Item = { counter: `user|customer-${key}|tokens|60000`, window, amount: 1_200, limit: 1e6, refuseAt: 1e6 };
-  await store.reserve(`${key}`, [item], HOW);
-  if (window.kind !== 'concurrent') await store.settle(`${key}`, [1_100]);
-}
-
-function fillSettled(): Set<string>[] {
-  return [];
-}
-
-function heap(make?: () => unknown): number {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
-  if (!make) return before;
-  const made = make();
+  for (let key = 0; key < KEYS; key++) await fill(store, key);
   globalThis.gc?.();
-  return process.memoryUsage().heapUsed - before + (made ? 0 : 0);
+  const after = process.memoryUsage().heapUsed;
+  await store.close();
+  return after - before;
 }
 
 function print(what: string, figure: string, more: string): void {
-  console.log(`${what.padEnd(42)} ${figure.padStart(16)}   ${more}`);
+  console.log(`${what.padEnd(58)} ${figure.padStart(16)}   ${more}`);
 }

@@ -16,11 +16,10 @@ interface BudgetCommon {
    * above `softUntilRatio`. `never` counts and reports, and is left out of waits and headers. @defaultValue `'always'`
    */
   readonly enforce?: 'always' | 'when-saturated' | 'never';
-  /** What holds while the store is gone. @defaultValue `'local-share'`, for `usd` `'closed'` */
-  readonly onStoreError?: 'local-share' | 'closed' | 'open';
 }
 
 interface Windowed {
+  /** The window: a name, or milliseconds from 1,000 on. */
   readonly per: Per;
   /** IANA name; only for `day` and `month`. @defaultValue `'UTC'` */
   readonly timeZone?: string;
@@ -47,7 +46,6 @@ export interface Budget {
   readonly models: ReadonlySet<string> | undefined;
   readonly name: string | undefined;
   readonly enforce: 'always' | 'when-saturated' | 'never';
-  readonly onStoreError: 'local-share' | 'closed' | 'open';
   /** Dimension, window, models and name, encoded: with scope and key the identity of the counter; never the limit. */
   readonly suffix: string;
 }

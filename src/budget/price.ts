@@ -24,5 +24,5 @@ export function priceOf(
 
 /** Rounds up, but not for the dust that binary fractions leave behind. */
 function toWhole(money: number): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(money - 1e-6));
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.ceil(money - 1e-6)));
 }

@@ -21,7 +21,7 @@ const DIMENSIONS = [
   'usd',
   'concurrent',
 ] as const satisfies readonly Dimension[];
-const COMMON = ['per', 'timeZone', 'name', 'models', 'enforce', 'onStoreError'] as const;
+const COMMON = ['per', 'timeZone', 'name', 'models', 'enforce'] as const;
 const KNOWN = [...DIMENSIONS, ...COMMON];
 const EXAMPLE = 'give one like { tokens: 10_000, per: "minute" }';
 const MICRO = 1_000_000;
@@ -54,13 +54,6 @@ export function resolveBudget(check: Check, path: string, given: unknown, settin
   const models = fields.models === undefined ? undefined : readModels(check, at(path, 'models'), fields.models, setting);
   const name = fields.name === undefined ? undefined : check.text(at(path, 'name'), fields.name, 'give a short name');
   const enforce = check.oneOf(at(path, 'enforce'), fields.enforce, ['always', 'when-saturated', 'never'], 'always');
-  const closedForMoney = dimension === 'usd' ? 'closed' : 'local-share';
-  const onStoreError = check.oneOf(
-    at(path, 'onStoreError'),
-    fields.onStoreError,
-    ['local-share', 'closed', 'open'],
-    closedForMoney,
-  );
 
   if (dimension === 'usd') checkPrices(check, at(path, 'usd'), models, setting);
   if (dimension === undefined || limit === undefined || window === undefined) return undefined;
@@ -71,7 +64,6 @@ export function resolveBudget(check: Check, path: string, given: unknown, settin
     models: models && new Set(models),
     name,
     enforce,
-    onStoreError,
     suffix: suffixOf(dimension, window, models, name),
   });
 }

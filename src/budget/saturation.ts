@@ -21,6 +21,8 @@ export function createSaturation(aboveRatio: number): Saturation {
     see(charges, used, nowMs) {
       charges.forEach((charge, index) => {
         if (charge.scope !== 'model' && charge.scope !== 'global') return;
+        // What never refuses, or only because others are full, says nothing of how much is left for all.
+        if (charge.budget.enforce !== 'always') return;
         const ratio = charge.limit > 0 ? (used[index] ?? 0) / charge.limit : 1;
         const untilMs = nowMs + (charge.window.kind === 'sliding' ? charge.window.ms : 60_000);
         seen.set(charge.counter, { ratio, untilMs });

@@ -30,26 +30,40 @@ export interface RunFacts {
 
 /** Reads the settle table: which way a run went. Pure. */
 export function wayOf(facts: RunFacts): Way {
-  const { call, ending } = facts;
+  const { call, ending, kind, verdict } = facts;
   const isFine = ending.status >= 200 && ending.status < 300;
-  const hasLeft = ending.by === 'left' || ending.by === 'stalled';
-  if (facts.verdict === 'cancel') return { by: 'cancelled' };
-  if (facts.verdict) return { by: 'usage', usage: fill(facts.verdict.usage, call, ending) };
+  if (verdict === 'cancel') return { by: 'cancelled' };
+  if (verdict) return { by: 'usage', usage: fill(verdict.usage, call, ending) };
   if (facts.runsSeen > 0) return { by: 'inside', happened: facts.callsMade > 0 || (isFine && !facts.rescued) };
   if (facts.expectsRuns || facts.rescued) return { by: 'cancelled' };
-  if (hasLeft) return { by: 'partial', usage: fill(ending.usage, call, ending) };
+  // An error is one whether or not anybody stayed to read it.
+  if (hasLeft(ending) && ending.status < 400) return { by: 'partial', usage: fill(ending.usage, call, ending) };
   if (isFine) return { by: ending.usage ? 'usage' : 'counted', usage: fill(ending.usage, call, ending) };
-  return { by: facts.kind === 'request' ? 'cancelled' : 'provider-error' };
+  return { by: kind === 'request' ? 'cancelled' : 'provider-error' };
+}
+
+function hasLeft({ by }: Ending): boolean {
+  return by === 'left' || by === 'stalled';
 }
 
 /** Fills in what was not reported: the input by its estimate, the output by what was seen of it. */
 function fill(usage: Usage | undefined, call: Call, ending: Ending): Usage {
-  const counted = Math.min(ending.sentOutputTokens ?? call.expectedOutputTokens, call.maximumOutputTokens ?? Infinity);
   return {
     ...usage,
     inputTokens: usage?.inputTokens ?? call.inputTokens,
-    outputTokens: usage?.outputTokens ?? counted,
+    outputTokens: usage?.outputTokens ?? Math.min(outputOf(call, ending), call.maximumOutputTokens ?? Infinity),
   };
+}
+
+/** Output as far as it was seen. An answer in one piece is made before its first byte comes: leaving early does not make it free. */
+function outputOf(call: Call, ending: Ending): number {
+  const seen = ending.sentOutputTokens ?? call.expectedOutputTokens;
+  return hasLeft(ending) && !call.stream ? Math.max(seen, call.expectedOutputTokens) : seen;
+}
+
+/** Whether a run made use of the visit's request. */
+export function hasHappened(way: Way): boolean {
+  return way.by === 'inside' ? way.happened : way.by !== 'cancelled' && way.by !== 'provider-error';
 }
 
 /** What each charge really comes to. Pure; the same order as the charges. */

@@ -8,7 +8,7 @@ import type { Item, Window } from './store.js';
 
 /** Overflow counters of one window; limits beyond so many share the last. */
 const OVERFLOW_LIMITS = 1_000;
-/** Entries looked at for each key that is added, so that old keys leave faster than new ones come. */
+/** Entries looked at for each key that is added, beside one in any case: idle keys leave faster than new ones come. */
 const LOOKS_PER_KEY = 2;
 const LOOKS_WHEN_CROWDED = 16;
 
@@ -28,7 +28,6 @@ interface Shelf {
  */
 export class Counters {
   readonly #maxKeys: number;
-  readonly #onOverflow: (nowMs: number) => void;
   readonly #sliding = new Map<number, Shelf>();
   readonly #days = new Map<string, Shelf>();
   readonly #months = new Map<string, Shelf>();
@@ -38,10 +37,10 @@ export class Counters {
   #size = 0;
   #added = 0;
   #overflows = 0;
+  #hasOverflowed = false;
 
-  constructor(maxKeys: number, onOverflow: (nowMs: number) => void) {
+  constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
-    this.#onOverflow = onOverflow;
     this.#concurrent = newShelf({ kind: 'concurrent' }, () => new ConcurrentCounter());
     this.#shelves = [this.#concurrent];
   }
@@ -74,7 +73,7 @@ export class Counters {
   add({ counter: name, window, limit }: Item, isCrowded: boolean, nowMs: number): Counter {
     const shelf = this.#shelf(window);
     if (isCrowded) {
-      this.#onOverflow(nowMs);
+      this.#hasOverflowed = true;
       return this.#shared(shelf, limit, nowMs);
     }
     // What the key may have charged while it had no counter of its own is not forgiven.
@@ -95,9 +94,16 @@ export class Counters {
     return used;
   }
 
-  /** Lets a few idle keys go: after each operation, in proportion to the keys it added. */
+  /** Whether a key found no room since this was last asked. */
+  takeOverflow(): boolean {
+    const hasOverflowed = this.#hasOverflowed;
+    this.#hasOverflowed = false;
+    return hasOverflowed;
+  }
+
+  /** Lets a few idle keys go: after each reservation, in proportion to the keys it added. */
   tidy(nowMs: number): void {
-    const looks = LOOKS_PER_KEY * (1 + this.#added);
+    const looks = 1 + LOOKS_PER_KEY * this.#added;
     this.#added = 0;
     this.#look(looks, nowMs);
   }

@@ -60,7 +60,7 @@ class InMemory implements MemoryStore {
   constructor(clock: Clock, maxKeys: number) {
     this.#clock = clock;
     this.#maxKeys = maxKeys;
-    this.#counters = new Counters(maxKeys, (nowMs) => this.#noticeOverflow(nowMs));
+    this.#counters = new Counters(maxKeys);
     this.#settled = new SettledIds(this.#nowMs());
   }
 
@@ -87,7 +87,9 @@ class InMemory implements MemoryStore {
     if (full) return { kind: 'full', full, used: usedBy(asks, nowMs), atMs: nowMs };
     const holds = this.#hold(asks, leaseOf(how.leaseMs), isCrowded, nowMs);
     this.#unsettled.add(id, holds, leaseOf(how.leaseMs), nowMs);
-    this.#tidy(nowMs);
+    this.#counters.tidy(nowMs);
+    this.#unsettled.tidy(nowMs);
+    this.#notice(nowMs);
     return { kind: 'held', used: usedBy(holds, nowMs), atMs: nowMs };
   }
 
@@ -102,7 +104,6 @@ class InMemory implements MemoryStore {
       if (!hold.counter.isGone) hold.counter.settle(hold, amount, nowMs);
       else if (amount > hold.held) this.#successor(hold, nowMs).settle(hold, amount, nowMs);
     });
-    this.#tidy(nowMs);
   }
 
   async renew(ids: readonly string[], leaseMs: number): Promise<void> {
@@ -111,7 +112,7 @@ class InMemory implements MemoryStore {
     for (const id of ids) {
       const unsettled = this.#unsettled.get(id, nowMs);
       if (!unsettled) continue;
-      unsettled.forgetAtMs = nowMs + lease + unsettled.keptMs;
+      this.#unsettled.prolong(unsettled, lease, nowMs);
       for (const hold of unsettled.holds) {
         if (hold.item.window.kind !== 'concurrent') continue;
         const counter = hold.counter.isGone ? this.#successor(hold, nowMs) : hold.counter;
@@ -186,12 +187,9 @@ class InMemory implements MemoryStore {
     return hold.counter;
   }
 
-  #tidy(nowMs: number): void {
-    this.#counters.tidy(nowMs);
-    this.#unsettled.tidy(nowMs);
-  }
-
-  #noticeOverflow(nowMs: number): void {
+  /** Tells of an overflow once everything is counted: the listener may call the store. */
+  #notice(nowMs: number): void {
+    if (!this.#counters.takeOverflow()) return;
     const sinceMs = nowMs - this.#noticedAtMs;
     if (!this.#listener || (sinceMs >= 0 && sinceMs < NOTICE_MS)) return;
     this.#noticedAtMs = nowMs;
@@ -199,7 +197,7 @@ class InMemory implements MemoryStore {
     try {
       this.#listener({ code: 'overflow', message });
     } catch {
-      // A listener observes; what it throws must not undo half a reservation.
+      // A listener observes; the reservation is held, whatever it throws.
     }
   }
 }
@@ -232,5 +230,5 @@ function whole(amount: number | undefined): number {
 }
 
 function leaseOf(ms: number): number {
-  return ms > 0 ? ms : 0;
+  return Math.max(0, ms || 0);
 }

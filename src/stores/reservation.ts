@@ -1,4 +1,4 @@
-import type { Call, Charge, Reservation } from '../call.js';
+import type { Reservation } from '../call.js';
 import type { Cancel, Clock } from '../clock.js';
 import type { Store } from './store.js';
 
@@ -8,7 +8,9 @@ export type Watcher = () => void;
 /** Keeps reservations alive while their runs are, all of them in one batch, and looks after what hangs on them. */
 export interface Keeper {
   /** A reservation that `store` holds under `id`; renewed until it is settled. */
-  keep(id: string, call: Call, charges: readonly Charge[], used: readonly number[]): Reservation;
+  keep(held: Pick<Reservation, 'id' | 'call' | 'charges' | 'used' | 'rides'>): Reservation;
+  /** Makes sure that an id of which the store gave no answer holds nothing. */
+  forget(id: string, items: number): void;
   /** @returns a function that ends the watching */
   watch(watcher: Watcher): () => void;
   /** Reservations not settled yet. */
@@ -27,28 +29,36 @@ export function createKeeper({ store, clock, leaseMs, onStoreError }: KeeperPart
   const live = new Set<string>();
   const watchers = new Set<Watcher>();
   let stop: Cancel | undefined;
+  let isClosed = false;
 
   function start(): void {
-    stop ??= clock.after(leaseMs / 3, tick);
+    if (!isClosed) stop ??= clock.after(leaseMs / 3, tick);
   }
   function tick(): void {
     stop = undefined;
     for (const watcher of watchers) watcher();
-    if (live.size > 0) store.renew([...live], leaseMs).catch((error) => onStoreError('renew', error));
+    if (live.size > 0) renew([...live]).catch((error) => onStoreError('renew', error));
     if (live.size > 0 || watchers.size > 0) start();
   }
+  // Both asynchronous by themselves: a store that throws at once must fail like one that rejects.
+  const renew = async (ids: readonly string[]) => store.renew(ids, leaseMs);
+  const settle = async (id: string, amounts: readonly number[]) => store.settle(id, amounts);
 
   return {
-    keep(id, call, charges, used) {
+    keep(held) {
+      const { id, charges } = held;
       live.add(id);
       start();
       let ending: Promise<void> | undefined;
-      const settle = (amounts: readonly number[]): Promise<void> => {
+      const end = (amounts: readonly number[]): Promise<void> => {
         live.delete(id);
-        ending ??= store.settle(id, amounts).catch((error) => onStoreError('settle', error));
+        ending ??= settle(id, amounts).catch((error) => onStoreError('settle', error));
         return ending;
       };
-      return { id, call, charges, used, settle, cancel: () => settle(charges.map(() => 0)) };
+      return { ...held, settle: end, cancel: () => end(charges.map(() => 0)) };
+    },
+    forget(id, items) {
+      settle(id, new Array<number>(items).fill(0)).catch(() => {});
     },
     watch(watcher) {
       watchers.add(watcher);
@@ -59,6 +69,7 @@ export function createKeeper({ store, clock, leaseMs, onStoreError }: KeeperPart
       return live.size;
     },
     close() {
+      isClosed = true;
       stop?.();
       stop = undefined;
       watchers.clear();

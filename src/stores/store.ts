@@ -18,7 +18,7 @@ export interface Item {
   readonly limit: number;
   /** The sum that must not be passed: the limit, a priority class's share of it, or `Infinity` for what only counts. */
   readonly refuseAt: number;
-  /** Somebody waits for this counter: admissions keep a pace of 0.95 limit / window, beside the window itself. */
+  /** Somebody waits for this counter: admissions keep a pace of 0.95 limit / window, beside the window itself. Sliding only. */
   readonly paced?: boolean;
 }
 
@@ -64,16 +64,25 @@ export interface StoreNotice {
  *
  * - **All or none.** `reserve` holds every item or changes nothing; concurrent callers get what some serial order gives.
  * - **Exact windows.** The charges dated in any true window (t - W, t] never sum to more than `refuseAt` was when the last
- *   of them was admitted, overdraft of `settle` aside. Sliding windows may count up to 1/60 longer, never shorter.
+ *   of them was admitted, overdraft of `settle` aside; a pure draw admits nothing. Sliding windows may count up to 1/60
+ *   longer, never shorter.
  * - **Idempotent by id.** A second `reserve` of a live or settled id holds nothing more and answers `held`. Only the first
- *   `settle` of an id acts. Settling an unknown id makes it settled: a late `reserve` of it holds nothing.
+ *   `settle` of an id acts. Settling an unknown id makes it settled: a late `reserve` of it holds nothing. Settled ids are
+ *   remembered for a minute or more; a store may forget sooner when 100,000 others were settled since.
  * - **Draws.** With `from`, min(amount, what `from` still holds there and is still inside the window) leaves `from` and is
  *   dated anew together with the difference; an item whose difference is 0 always fits, paced or over the limit.
  * - **Settling** puts the difference into the window that was charged: less is refunded there, dropped when that window
- *   has passed; more is debt, there or, when it has passed, now. No sum falls below zero.
+ *   has passed; more is debt, there or, when it has passed, now. A calendar period has passed, for this, when the one after
+ *   it has ended too: what runs over midnight is on the bill of its own day. `concurrent` items are freed whatever the
+ *   amount. No sum falls below zero.
+ * - **Pace.** A `paced` admission that is not a pure draw waits for the one before it: amount x W / (0.95 limit), at most
+ *   W / 0.95. Refunds give their share back, as far as their window has not passed. What is not paced, or has no finite
+ *   `refuseAt`, neither waits nor moves the pace.
  * - **Leases.** An id that is neither settled nor renewed for `leaseMs` frees its `concurrent` items and keeps the rest.
- *   `renew` takes concurrency up again even after that, over the limit if need be: the call is running anyway.
- * - The counters of one `reserve` are distinct. Time is the store's own.
+ *   `renew` takes concurrency up again even after that, over the limit if need be: the call is running anyway. When, after
+ *   the lease, another lease and the longest window have passed too (61/60 of a sliding one, an hour for a calendar one, an
+ *   hour at most), the id is forgotten and its charges stay.
+ * - The counters of one `reserve` are distinct. Time is the store's own, in whole milliseconds.
  */
 export interface Store {
   reserve(id: string, items: readonly Item[], how: ReserveHow): Promise<Held | Full>;

@@ -20,6 +20,9 @@ export interface Unsettled {
 export class UnsettledIds {
   readonly #byId = new Map<string, Unsettled>();
   readonly #hand = new ClockHand(this.#byId);
+  /** Nothing is due before; each round of the hand finds it anew. */
+  #nextDueMs = Infinity;
+  #dueInRoundMs = Infinity;
 
   get size(): number {
     return this.#byId.size;
@@ -36,18 +39,32 @@ export class UnsettledIds {
     let keptMs = leaseMs;
     for (const { item } of holds) keptMs = Math.max(keptMs, afterlifeMs(item.window));
     keptMs = Math.min(keptMs, LONGEST_KEPT_MS);
-    this.#byId.set(id, { holds, keptMs, forgetAtMs: nowMs + leaseMs + keptMs });
+    const forgetAtMs = nowMs + leaseMs + keptMs;
+    this.#byId.set(id, { holds, keptMs, forgetAtMs });
+    this.#nextDueMs = Math.min(this.#nextDueMs, forgetAtMs);
+  }
+
+  prolong(unsettled: Unsettled, leaseMs: number, nowMs: number): void {
+    unsettled.forgetAtMs = nowMs + leaseMs + unsettled.keptMs;
+    this.#nextDueMs = Math.min(this.#nextDueMs, unsettled.forgetAtMs);
   }
 
   delete(id: string): void {
     this.#byId.delete(id);
   }
 
-  /** Forgets what is due among a few. */
+  /** Forgets what is due among a few, once anything may be. */
   tidy(nowMs: number): void {
+    if (nowMs < this.#nextDueMs) return;
     for (let i = 0; i < LOOKS; i++) {
       const entry = this.#hand.next();
-      if (entry && nowMs >= entry[1].forgetAtMs) this.#byId.delete(entry[0]);
+      if (!entry) {
+        this.#nextDueMs = this.#dueInRoundMs;
+        this.#dueInRoundMs = Infinity;
+        return;
+      }
+      if (nowMs >= entry[1].forgetAtMs) this.#byId.delete(entry[0]);
+      else this.#dueInRoundMs = Math.min(this.#dueInRoundMs, entry[1].forgetAtMs);
     }
   }
 }

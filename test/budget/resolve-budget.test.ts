@@ -81,12 +81,12 @@ describe('resolveBudgets', () => {
     const [tokens, usd, own] = resolve([
       { tokens: 1, per: 'day' },
       { usd: 1, per: 'day', models: ['big'] },
-      { usd: 1, per: 'month', models: ['big'], enforce: 'when-saturated', onStoreError: 'open' },
+      { usd: 1, per: 'month', models: ['big'], enforce: 'when-saturated' },
     ]);
 
-    expect(tokens).toMatchObject({ enforce: 'always', onStoreError: 'local-share', name: undefined, models: undefined });
-    expect(usd).toMatchObject({ enforce: 'always', onStoreError: 'closed' });
-    expect(own).toMatchObject({ enforce: 'when-saturated', onStoreError: 'open' });
+    expect(tokens).toMatchObject({ enforce: 'always', name: undefined, models: undefined });
+    expect(usd).toMatchObject({ enforce: 'always' });
+    expect(own).toMatchObject({ enforce: 'when-saturated' });
   });
 
   it('gives -0 as 0, and a frozen result', () => {
@@ -157,10 +157,6 @@ describe('resolveBudgets', () => {
       { tokens: 1, per: 'day', enforce: true },
       'budgets[0].enforce must be "always", "when-saturated" or "never", got true; leave it out for "always"',
     ],
-    [
-      { tokens: 1, per: 'day', onStoreError: 'fail' },
-      'budgets[0].onStoreError must be "local-share", "closed" or "open", got "fail"; leave it out for "local-share"',
-    ],
     [{ tokens: 1, per: 'day', models: 'big' }, 'budgets[0].models must be a list, got "big"; give names out of models'],
     [{ tokens: 1, per: 'day', models: [] }, 'budgets[0].models must not be empty; leave it out for every model'],
     [
@@ -225,7 +221,7 @@ describe('resolveBudgets', () => {
     it('does not depend on limit, spelling of the window, order of the models, or what is enforced', () => {
       const suffixes = [
         { tokens: 1, per: 'minute', models: ['big', 'small'] },
-        { tokens: 2, per: 60_000, models: ['small', 'big'], enforce: 'never', onStoreError: 'open' },
+        { tokens: 2, per: 60_000, models: ['small', 'big'], enforce: 'never' },
       ].map((given) => resolve([given])[0]?.suffix);
 
       expect(suffixes).toEqual(['tokens;60000;m=big,small', 'tokens;60000;m=big,small']);
