@@ -1,16 +1,25 @@
 import { createHash } from 'node:crypto';
 import type { Call } from '../call.js';
 
-/** Fields of a body that do not shape the answer: who asks, how it is delivered, what is kept of it. */
-const IMMATERIAL = new Set([
-  'stream',
-  'stream_options',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'metadata',
-  'store',
-  'service_tier',
+/**
+ * Fields of a body that do not shape the answer: who asks, how it is delivered, what is kept of it. By wire format: in an
+ * application's own shape a field of the same name may mean anything.
+ */
+const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [
+    'openai-chat',
+    new Set([
+      'stream',
+      'stream_options',
+      'user',
+      'safety_identifier',
+      'prompt_cache_key',
+      'metadata',
+      'store',
+      'service_tier',
+      'model', // the resolved one is in the key
+    ]),
+  ],
 ]);
 
 /** Nesting that is followed; deeper bodies are not cached. */
@@ -34,31 +43,44 @@ export function partitionOf(call: Call, partition: Partition): string | undefine
  * their order. `undefined` when nothing may be cached for it.
  */
 export function cacheKey(call: Call, partition: Partition): string | undefined {
+  const { body, dialect, visit, requestedModel } = call;
   const who = partitionOf(call, partition);
-  if (who === undefined || call.dialect === undefined || call.draft === undefined) return undefined;
-  const { body } = call;
+  if (who === undefined || dialect === undefined || call.draft === undefined) return undefined;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
-  const material = Object.entries(body).filter(([name]) => !IMMATERIAL.has(name) && name !== 'model');
-  const canonical = canonicalJson(material.sort(byName));
+  const immaterial = IMMATERIAL.get(dialect.name);
+  const material = Object.entries(body).filter(([name]) => !immaterial?.has(name));
+  const canonical = canonicalJson(Object.fromEntries(material));
   if (canonical === undefined) return undefined;
-  const hash = createHash('sha256');
-  for (const part of [who, call.visit.place, call.dialect.name, call.requestedModel ?? '', canonical])
-    hash.update(`${part.length}:${part}`);
-  return hash.digest('base64url');
+  const place = JSON.stringify([who, visit.place, dialect.name, requestedModel]);
+  return createHash('sha256').update(place).update(canonical).digest('base64url');
 }
 
-const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/** JSON with sorted names; `undefined` when nested too deep. */
-function canonicalJson(value: unknown, depth = 0): string | undefined {
+/** What `JSON.stringify` writes, with the names of each object sorted; `undefined` when nested too deep. */
+function canonicalJson(given: unknown, depth = 0): string | undefined {
+  const value = hasToJson(given) ? given.toJSON() : given;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (depth >= DEEPEST) return undefined;
   const parts: string[] = [];
-  const entries = Array.isArray(value) ? value.map((item): [string, unknown] => ['', item]) : Object.entries(value).sort(byName);
-  for (const [name, item] of entries) {
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const text = canonicalJson(item, depth + 1);
+      if (text === undefined) return undefined;
+      parts.push(text);
+    }
+    return `[${parts.join(',')}]`;
+  }
+  for (const [name, item] of Object.entries(value).sort(byName)) {
+    if (item === undefined) continue;
     const text = canonicalJson(item, depth + 1);
     if (text === undefined) return undefined;
-    parts.push(Array.isArray(value) ? text : `${JSON.stringify(name)}:${text}`);
+    parts.push(`${JSON.stringify(name)}:${text}`);
   }
-  return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
+  return `{${parts.join(',')}}`;
+}
+
+const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
+
+/** Bodies of jobs are objects of the application: dates and addresses say what they are only when asked. */
+function hasToJson(value: unknown): value is { toJSON(): unknown } {
+  return typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function';
 }

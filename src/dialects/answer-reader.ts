@@ -1,5 +1,6 @@
 import type { Usage } from '../call.js';
 import type { CompleteAnswer, Dialect, StreamEvent } from './dialect.js';
+import { carefulReading, mergeUsage } from './reading.js';
 import { createSseReader } from './sse.js';
 
 /** What the bytes of an answer told. */
@@ -37,14 +38,9 @@ export function createAnswerReader(facts: AnswerReaderFacts): AnswerReader {
   return readBytes();
 }
 
-/** The newer report wins, field by field; what it does not say stays. */
-export function mergeUsage(before: Usage | undefined, next: Usage | undefined): Usage | undefined {
-  if (!before || !next) return next ?? before;
-  const said = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined));
-  return { ...before, ...said };
-}
-
-function readEvents({ dialect, tapBytes, learnBytes, countText }: AnswerReaderFacts): AnswerReader {
+function readEvents({ dialect: given, tapBytes, learnBytes, countText }: AnswerReaderFacts): AnswerReader {
+  const dialect = carefulReading(given);
+  let bytes = 0;
   let usage: Usage | undefined;
   let text = '';
   let textLength = 0;
@@ -64,16 +60,23 @@ function readEvents({ dialect, tapBytes, learnBytes, countText }: AnswerReaderFa
     { maxEventBytes: tapBytes },
   );
   return {
-    push: (bytes) => reader.push(bytes),
+    push(chunk) {
+      bytes += chunk.length;
+      reader.push(chunk);
+    },
     findings(isComplete) {
       if (isComplete) reader.flush();
       const answer = isComplete && events ? dialect.collect({ events }) : undefined;
-      return { usage, outputTokens: usage?.outputTokens ?? counted(text, textLength, eventBytes, countText), answer };
+      // What was too long to be looked at counts by its length.
+      const unseen = reader.dropped > 0 ? Math.ceil(Math.max(0, bytes - eventBytes) / 4) : 0;
+      const outputTokens = usage?.outputTokens ?? unseen + counted(text, textLength, eventBytes, countText);
+      return { usage, outputTokens, answer };
     },
   };
 }
 
-function readJson({ dialect, tapBytes, learnBytes, countText }: AnswerReaderFacts): AnswerReader {
+function readJson({ dialect: given, tapBytes, learnBytes, countText }: AnswerReaderFacts): AnswerReader {
+  const dialect = carefulReading(given);
   let length = 0;
   let chunks: Uint8Array[] | undefined = [];
   return {

@@ -9,15 +9,20 @@ export type Part =
   | { readonly kind: 'tool-call'; readonly name: string; readonly arguments: string }
   /** A data URL or a remote address. */
   | { readonly kind: 'image'; readonly url: string; readonly detail?: string | undefined }
+  /** What the body gives as tokens; guessed, or none at all, where only the provider can read it. */
+  | { readonly kind: 'tokens'; readonly count: number; readonly isGuessed?: boolean }
   /** Audio or a document whose content is in the body, `base64Length` characters of it, or elsewhere (0). */
   | { readonly kind: 'file'; readonly media: 'audio' | 'document'; readonly base64Length: number };
 
 /** What one message, or one other part of the prompt, says. */
 export interface Section {
-  readonly kind: 'message' | 'tools' | 'format';
+  /** `prompt`: text that a model goes on with, or embeds; nothing surrounds it. */
+  readonly kind: 'message' | 'prompt' | 'tools' | 'format';
   /** As the body names it: `user`, `assistant`, `tool`, ... */
   readonly role?: string | undefined;
   readonly name?: string | undefined;
+  /** Of tools: whether the answer must call one, which some providers tell the model at length. */
+  readonly mustCall?: boolean | undefined;
   readonly parts: readonly Part[];
 }
 
@@ -27,14 +32,21 @@ export interface Draft {
   readonly stream: boolean;
   /** Whether the caller itself asked for usage inside the stream. */
   readonly wantsUsage: boolean;
-  /** The largest output maximum that the body declares, for one choice; `undefined` when it declares none that is usable. */
+  /**
+   * The largest output maximum that the body declares, for one choice; `undefined` when it declares none that is usable. 0 where
+   * nothing is generated at all.
+   */
   readonly maximumOutputTokens: number | undefined;
-  /** How many answers are asked for at once: output counts that many times. A whole number, 1 to 128. */
+  /** How many answers are asked for at once: output counts that many times. A whole number, 1 to 262,144. */
   readonly choices: number;
   readonly hasTools: boolean;
   /** Whether the answer must follow a schema or be JSON. */
   readonly hasFormat: boolean;
+  /** Whether the model is asked to think before it answers, which some providers tell it at length. @defaultValue false */
+  readonly thinks?: boolean | undefined;
   readonly sections: readonly Section[];
+  /** By whose rules calls and definitions of tools are counted. @defaultValue those of chat completions */
+  readonly rules?: 'responses' | undefined;
 }
 
 /** What to change in a body before it is sent. */
@@ -68,6 +80,8 @@ export interface Complaint {
  */
 export interface Dialect {
   readonly name: string;
+  /** The provider's path: where a mount or a call names this dialect, bodies are read as if they came there. */
+  readonly endpoint?: string;
   /** Reads a call from a body; `undefined` when the body is not of this dialect or names no model. Never throws. */
   read(body: unknown, path?: string): Draft | undefined;
   /** A changed copy; the body itself is left alone and unknown fields stay. */

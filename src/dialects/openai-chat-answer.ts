@@ -1,28 +1,12 @@
-import type { Usage } from '../call.js';
 import type { CompleteAnswer, StreamEvent } from './dialect.js';
 import { contentText, foldChunks, REASONING_FIELDS } from './openai-chat-fold.js';
-import { countOf, type Fields, fieldsOf, listOf, modelOf, textOf } from './values.js';
+import { completionUsage } from './openai-usage.js';
+import { type Fields, fieldsOf, listOf, modelOf, nestsDeeper, textOf } from './values.js';
 
 /** Ends of a choice that is whole; everything else was cut off, filtered or went wrong. */
 const GOOD_ENDS = new Set<unknown>(['stop', 'tool_calls', 'function_call']);
-
-/** Usage of a completion or of a chunk of one; see `Dialect.usage`. */
-export function chatUsage(bodyOrData: unknown): Usage | undefined {
-  const fields = fieldsOf(bodyOrData);
-  const usage = fieldsOf(fields?.usage);
-  if (!fields || !usage) return undefined;
-  const inputTokens = countOf(usage.prompt_tokens) || undefined;
-  const outputTokens = countOf(usage.completion_tokens);
-  // Servers that fill in zeros have counted nothing.
-  if (inputTokens === undefined && !outputTokens) return undefined;
-  return {
-    inputTokens,
-    outputTokens,
-    cachedInputTokens: countOf(fieldsOf(usage.prompt_tokens_details)?.cached_tokens),
-    reasoningTokens: countOf(fieldsOf(usage.completion_tokens_details)?.reasoning_tokens),
-    model: modelOf(fields.model),
-  };
-}
+/** Levels of an answer worth keeping; real ones have about six. */
+const DEEPEST = 64;
 
 /** Everything that a completion or a chunk adds to the output, all choices one after the other; see `Dialect.text`. */
 export function chatText(bodyOrData: unknown): string {
@@ -39,18 +23,12 @@ export function chatText(bodyOrData: unknown): string {
   return text;
 }
 
-/** Whether a chunk only carries usage: Azure's first chunk has no choices either, but says nothing of usage. */
-export function isUsageChunk(data: unknown): boolean {
-  const fields = fieldsOf(data);
-  return Array.isArray(fields?.choices) && fields.choices.length === 0 && fieldsOf(fields.usage) !== undefined;
-}
-
 /** The whole answer; see `Dialect.collect`. */
 export function collectChat(
   given: { readonly body: unknown } | { readonly events: readonly StreamEvent[] },
 ): CompleteAnswer | undefined {
   const body = fieldsOf('body' in given ? given.body : foldChunks(given.events));
-  if (!body || body.error) return undefined;
+  if (!body || body.error || nestsDeeper(body, DEEPEST)) return undefined;
   const choices = listOf(body.choices).map(fieldsOf);
   const isWhole = (choice: Fields | undefined) => GOOD_ENDS.has(choice?.finish_reason) && fieldsOf(choice?.message) !== undefined;
   if (choices.length === 0 || !choices.every(isWhole)) return undefined;
@@ -60,7 +38,7 @@ export function collectChat(
     model: modelOf(body.model),
     text: contentText(first.content) || textOf(first.refusal),
     hasToolCalls: messages.some(({ tool_calls, function_call }) => listOf(tool_calls).length > 0 || !!fieldsOf(function_call)),
-    usage: chatUsage(body),
+    usage: completionUsage(body),
     body,
   };
 }

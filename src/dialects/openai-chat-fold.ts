@@ -64,7 +64,7 @@ function foldChoice(choice: Fields | undefined, choices: Map<number, FoldedChoic
   if (fieldsOf(delta.audio)) return false;
   for (const name of ['content', 'refusal', ...REASONING_FIELDS] as const) {
     const piece = name === 'content' ? contentText(delta.content) : textOf(delta[name]);
-    if (piece !== '' || delta[name] === '') folded.said.set(name, (folded.said.get(name) ?? '') + piece);
+    if (piece !== '') folded.said.set(name, (folded.said.get(name) ?? '') + piece);
   }
   const called = fieldsOf(delta.function_call);
   if (called) folded.called = foldCall(folded.called, { function: called });
@@ -95,7 +95,7 @@ function writeChoice(index: number, { said, calls, called, end }: FoldedChoice):
   const written = ({ name, arguments: given }: FoldedCall) => ({ name, arguments: given });
   const message: Record<string, unknown> = {
     role: 'assistant',
-    content: said.get('content') || (calls.length > 0 || called || said.get('refusal') ? null : ''),
+    content: said.get('content') ?? (calls.length > 0 || called || said.get('refusal') ? null : ''),
     refusal: said.get('refusal') ?? null,
   };
   for (const name of REASONING_FIELDS) if (said.get(name)) message[name] = said.get(name);

@@ -1,13 +1,8 @@
-import type { Answer, Call, Rendered, Usage } from '../call.js';
-import type { Complaint } from './dialect.js';
+import type { Answer, Call, Rendered } from '../call.js';
 import { contentText, REASONING_FIELDS } from './openai-chat-fold.js';
+import { usageFields } from './openai-usage.js';
 import { type Fields, fieldsOf, listOf, textOf } from './values.js';
-
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' };
-const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform' };
-
-/** Length of the pieces that a replayed text comes in, in UTF-16 units. */
-const PIECE = 240;
+import { JSON_HEADERS, pieces, STREAM_HEADERS } from './writing.js';
 
 /** Writes an answer as a completion or as its chunks; see `Dialect.answer`. */
 export function renderAnswer(answer: Answer, call: Call): Rendered {
@@ -16,32 +11,6 @@ export function renderAnswer(answer: Answer, call: Call): Rendered {
   const body = fieldsOf(answer.body) ?? freshCompletion(answer, call.draft?.choices ?? 1);
   if (!call.stream) return { status, headers: JSON_HEADERS, body: JSON.stringify({ ...body, spillway }) };
   return { status, headers: STREAM_HEADERS, body: writeEvents(body, spillway, call.draft?.wantsUsage ?? false) };
-}
-
-/** Writes an error as OpenAI does; see `Dialect.error`. */
-export function renderError(complaint: Complaint): Rendered {
-  const { status, message } = complaint;
-  return { status, headers: JSON_HEADERS, body: JSON.stringify({ error: { message, ...describe(complaint) } }) };
-}
-
-function describe({ kind, dimension }: Complaint): { type: string; param: string | null; code: string } {
-  switch (kind) {
-    case 'full':
-      if (dimension === 'usd') return { type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
-      return { type: dimension === 'tokens' ? 'tokens' : 'requests', param: null, code: 'rate_limit_exceeded' };
-    case 'closed':
-      return { type: 'service_unavailable_error', param: null, code: 'server_is_overloaded' };
-    case 'never-fits':
-      return { type: 'invalid_request_error', param: null, code: 'request_too_large' };
-    case 'unidentified':
-      return { type: 'invalid_request_error', param: null, code: 'missing_identity' };
-    case 'unknown-model':
-      return { type: 'invalid_request_error', param: 'model', code: 'model_not_found' };
-    case 'bad-body':
-      return { type: 'invalid_request_error', param: null, code: 'invalid_body' };
-    default:
-      return kind satisfies never;
-  }
 }
 
 /** A completion with the same text in each choice. It has no time of its own, for nothing here reads a clock. */
@@ -59,11 +28,6 @@ function freshCompletion({ kind, model, text, usage }: Answer, choices: number):
     })),
     usage: usageFields(usage),
   };
-}
-
-function usageFields(usage: Usage | undefined): Fields {
-  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
-  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
 }
 
 /** The chunks of a completion, choice by choice; the first one carries the mark. */
@@ -106,16 +70,4 @@ function writeToolCall(call: Fields, index: number): Fields[] {
 
 function writeCalled({ name, arguments: given }: Fields): Fields[] {
   return [{ name, arguments: '' }, ...pieces(textOf(given)).map((piece) => ({ arguments: piece }))];
-}
-
-function pieces(text: string): string[] {
-  const found: string[] = [];
-  for (let start = 0; start < text.length; ) {
-    let end = Math.min(text.length, start + PIECE);
-    const code = text.charCodeAt(end - 1);
-    if (end < text.length && code >= 0xd800 && code < 0xdc00) end--;
-    found.push(text.slice(start, end));
-    start = end;
-  }
-  return found;
 }

@@ -1,5 +1,9 @@
+import { anthropicMessages } from './anthropic.js';
 import type { Dialect, Draft } from './dialect.js';
 import { openaiChat } from './openai-chat.js';
+import { openaiCompletions } from './openai-completions.js';
+import { openaiEmbeddings } from './openai-embeddings.js';
+import { openaiResponses } from './openai-responses.js';
 
 /** The wire formats that a gate knows. */
 export interface Registry {
@@ -12,7 +16,8 @@ export interface Registry {
   readonly fallback: Dialect;
 }
 
-const BUILT_IN: readonly Dialect[] = [openaiChat];
+/** Messages come before chat completions, which take every body with a model and messages that is sent to no other endpoint. */
+const BUILT_IN: readonly Dialect[] = [anthropicMessages, openaiChat, openaiResponses, openaiEmbeddings, openaiCompletions];
 
 /** @param own - the application's dialects, asked before the built-in ones, in their order */
 export function createRegistry(own: readonly Dialect[]): Registry {

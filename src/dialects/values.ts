@@ -36,3 +36,15 @@ export function maximumOf(value: unknown, most: number): number | undefined {
 export function countOf(value: unknown, most: number = MOST_TOKENS): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.min(most, Math.floor(value)) : undefined;
 }
+
+/** Whether lists and objects lie more than `most` levels inside one another: `JSON.stringify` overflows the stack on such. */
+export function nestsDeeper(value: unknown, most: number): boolean {
+  let level = new Set([value]);
+  for (let depth = 0; depth <= most && level.size > 0; depth++) {
+    const next = new Set<unknown>();
+    for (const item of level)
+      if (typeof item === 'object' && item !== null) for (const member of Object.values(item)) next.add(member);
+    level = next;
+  }
+  return level.size > 0;
+}

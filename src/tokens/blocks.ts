@@ -9,8 +9,8 @@ export function blockCount(text: string): number {
 
 /**
  * A block of a text; all of them in order are the text. They meet where every vocabulary begins a new piece anyway (before a
- * space between words, before a mark after a word, in a line break before one), so that their counts add up exactly. Text without such
- * a place near is cut all the same, but never inside a surrogate pair.
+ * space between words, before a mark after a word, in a line break before one), so that their counts add up exactly. Text
+ * without such a place near is cut all the same, but never inside a surrogate pair.
  */
 export function blockAt(text: string, index: number): string {
   return text.slice(cutAt(text, index * BLOCK), cutAt(text, (index + 1) * BLOCK));
@@ -21,17 +21,25 @@ export function blockAt(text: string, index: number): string {
  * when the work ran out then speak for the rest.
  */
 export function* spread(count: number): Generator<number> {
-  let step = Math.max(1, Math.round(count * 0.618_034));
-  while (divisor(step, count) !== 1) step++;
-  for (let turn = 0, at = 0; turn < count; turn++, at = (at + step) % count) yield at;
+  const bits = Math.ceil(Math.log2(Math.max(1, count)));
+  for (let turn = 0; turn < 2 ** bits; turn++) {
+    const at = reverseBits(turn, bits);
+    if (at < count) yield at;
+  }
 }
 
-const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+/** 0, 1/2, 1/4, 3/4, 1/8, ... of the way: each turn falls into the middle of a gap. */
+function reverseBits(value: number, bits: number): number {
+  let reversed = 0;
+  for (let bit = 0; bit < bits; bit++) reversed = reversed * 2 + ((value >> bit) & 1);
+  return reversed;
+}
 
 function cutAt(text: string, from: number): number {
   if (from === 0 || from >= text.length) return Math.min(from, text.length);
   const last = Math.min(text.length, from + REACH);
   for (let at = from; at < last; at++) if (beginsPiece(text, at)) return at;
+  if (last === text.length) return last;
   const code = text.charCodeAt(from);
   return code >= 0xdc00 && code < 0xe000 ? from - 1 : from;
 }

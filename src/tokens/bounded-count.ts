@@ -24,7 +24,7 @@ export interface Counted {
 const WORK = 16_000;
 /** About 1 ms of judging by character class. */
 const GUESSES = 65_536;
-/** Most work that a UTF-16 unit can take: three bytes, looked up and merged in a long piece. A text that fits anyway need not be cut. */
+/** Most work that a UTF-16 unit can take: three bytes, looked up and merged in a long piece. What fits so need not be cut. */
 const MOST_WORK_RATIO = 6.125;
 /** Tokens per character of what is not even looked at. */
 const UNSEEN_RATE = 0.3;

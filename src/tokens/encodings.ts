@@ -48,9 +48,17 @@ export function baseName(model: string): string {
   return name.split(':', 1)[0] as string;
 }
 
-/** The encoding of a model's vocabulary; o200k_base for models that are not known, which is then only a guess. */
+/**
+ * The encoding of a model's vocabulary. For models that are not known it is only a guess: cl100k_base for Claude, whose vocabulary
+ * knows languages other than English about as well, o200k_base for all others.
+ */
 export function encodingFor(model: string): EncodingName {
-  return knownEncoding(baseName(model)) ?? 'o200k_base';
+  return knownEncoding(baseName(model)) ?? (isClaude(model) ? 'cl100k_base' : 'o200k_base');
+}
+
+/** Whether a model is Claude, as Anthropic and those who host it call it: `anthropic.claude-opus-4-1`, `anthropic/claude-haiku-4.5`. */
+export function isClaude(model: string): boolean {
+  return /(?:^|\.)claude(?:-|$)/.test(baseName(model));
 }
 
 /** Whether a model's own vocabulary is known here. Names of Azure deployments may say one model and be another. */

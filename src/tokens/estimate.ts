@@ -1,7 +1,9 @@
 import type { Draft, Part, Section } from '../dialects/dialect.js';
+import { claudeRules } from './anthropic-rules.js';
 import { createAllowance } from './bounded-count.js';
 import { baseName, encodingFor, hasKnownEncoding, marksChannels } from './encodings.js';
 import { fileTokens } from './files.js';
+import { imageSize } from './image-size.js';
 import { imageTokens } from './images.js';
 import { jsonText } from './json-text.js';
 import type { Tokenizer } from './tokenizer.js';
@@ -9,7 +11,7 @@ import type { Tokenizer } from './tokenizer.js';
 /** Where an estimate comes from. */
 export interface EstimateBreakdown {
   /** `overhead`: what surrounds the parts and belongs to none of them. */
-  readonly kind: 'message' | 'tools' | 'format' | 'overhead';
+  readonly kind: Section['kind'] | 'overhead';
   readonly role?: string | undefined;
   readonly tokens: number;
 }
@@ -49,48 +51,81 @@ const GPT5_TOOLS_TOKENS = 80;
 /**
  * Estimates by OpenAI's rules for chat messages, as they follow from the usage it reported in 2023 to 2026: exact for text,
  * names and roles; within a few tokens for calls of tools. Definitions of tools and schemas count as their JSON text, images and
- * files by a default of the model's family. Models of other providers are estimated by the same rules.
+ * files by a default of the model's family. Claude has rules of its own; all other models are estimated by these.
  */
 export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, { overheadRatio, imageOverheadRatio }) => {
   const encoding = encodingFor(model);
   const allowance = createAllowance();
   const measure: Measure = {
     model,
+    isResponse: draft.rules === 'responses',
     count: (text) => tokenizer.count(text, encoding, allowance),
+    countJson: (value) => jsonTokens(value, measure),
     hasGuessed: !hasKnownEncoding(model) || !tokenizer.isReady(encoding),
     hasImages: false,
   };
-  const breakdown: EstimateBreakdown[] = draft.sections.map((section) => {
-    const { kind, role } = section;
-    return {
-      kind,
-      role,
-      tokens: kind === 'message' ? messageTokens(section, measure) : definitionTokens(section, measure),
-    };
-  });
-  breakdown.push({ kind: 'overhead', tokens: marksChannels(model) ? PRIMING_TOKENS - 1 : PRIMING_TOKENS });
+  const rules = claudeRules(model, draft) ?? { sectionTokens, overheadTokens: (within) => overheadTokens(draft, model, within) };
+  const breakdown: EstimateBreakdown[] = draft.sections.map((section) => ({
+    kind: section.kind,
+    role: section.role,
+    tokens: rules.sectionTokens(section, measure),
+  }));
+  const within = breakdown.reduce((sum, { tokens }) => sum + tokens, 0);
+  const overhead = rules.overheadTokens(within);
+  breakdown.push({ kind: 'overhead', tokens: overhead });
 
-  const inputTokens = breakdown.reduce((sum, { tokens }) => sum + tokens, 0);
+  const inputTokens = within + overhead;
   const ratio = measure.hasImages ? imageOverheadRatio : overheadRatio;
   return {
     inputTokens,
-    // Without the small difference 70 * 0.1 would be more than 7.
+    // Without the small difference 100 * 0.07 would be more than 7.
     heldInputTokens: inputTokens + Math.ceil(inputTokens * ratio - 1e-9),
     confidence: measure.hasGuessed || !allowance.isExact ? 'guessed' : 'counted',
     breakdown,
   };
 };
 
+/** How a provider counts: what surrounds texts, and how much they take. */
+export interface Rules {
+  /** A whole number. */
+  sectionTokens(section: Section, measure: Measure): number;
+  /** @param within - tokens of all sections */
+  overheadTokens(within: number): number;
+}
+
 /** How parts are counted, and what was met on the way. */
-interface Measure {
+export interface Measure {
   readonly model: string;
+  readonly isResponse: boolean;
   readonly count: (text: string) => number;
+  /** Of its JSON text. */
+  readonly countJson: (value: unknown) => number;
   hasGuessed: boolean;
   hasImages: boolean;
 }
 
+/** What surrounds all sections: a prompt is taken as it is, but not even an empty one is free. */
+function overheadTokens({ sections }: Draft, model: string, within: number): number {
+  if (sections.some(({ kind }) => kind === 'prompt')) return within === 0 ? 1 : 0;
+  return marksChannels(model) ? PRIMING_TOKENS - 1 : PRIMING_TOKENS;
+}
+
+function sectionTokens(section: Section, measure: Measure): number {
+  switch (section.kind) {
+    case 'message':
+      return messageTokens(section, measure);
+    case 'prompt':
+      return section.parts.reduce((sum, part) => sum + partTokens(part, measure), 0);
+    case 'tools':
+    case 'format':
+      return definitionTokens(section, measure);
+    default:
+      return section.kind satisfies never;
+  }
+}
+
 function messageTokens({ role, name, parts }: Section, measure: Measure): number {
-  let tokens = MESSAGE_TOKENS + callsTokens(parts, measure.model);
+  let tokens = MESSAGE_TOKENS + callsTokens(parts, measure);
   for (const part of parts) tokens += partTokens(part, measure);
   if (role === 'assistant' && marksChannels(measure.model)) tokens += CHANNEL_TOKENS;
   // The result of a tool is named by its call; that of a function has a name, but one that is framed more tightly.
@@ -100,9 +135,10 @@ function messageTokens({ role, name, parts }: Section, measure: Measure): number
 }
 
 /** What calls of tools take on top of their names and arguments. */
-function callsTokens(parts: readonly Part[], model: string): number {
+function callsTokens(parts: readonly Part[], { model, isResponse }: Measure): number {
   const calls = parts.reduce((sum, { kind }) => sum + (kind === 'tool-call' ? 1 : 0), 0);
   if (calls === 0) return 0;
+  if (isResponse) return calls * (isGpt5(model) ? 14 : 8);
   if (isGpt5(model)) return 13 * calls + 1;
   return calls === 1 ? 7 : 23 + 3 * calls;
 }
@@ -113,7 +149,7 @@ const isGpt5 = (model: string): boolean => /^gpt-[5-9]/.test(baseName(model));
 /** Providers render definitions in a form of their own, mostly a shorter one: their JSON text is a guess on the safe side. */
 function definitionTokens({ kind, parts }: Section, measure: Measure): number {
   measure.hasGuessed = true;
-  const preamble = kind === 'tools' && isGpt5(measure.model) ? GPT5_TOOLS_TOKENS : 0;
+  const preamble = kind === 'tools' && isGpt5(measure.model) && !measure.isResponse ? GPT5_TOOLS_TOKENS : 0;
   return parts.reduce((sum, part) => sum + partTokens(part, measure), preamble);
 }
 
@@ -122,13 +158,16 @@ function partTokens(part: Part, measure: Measure): number {
     case 'text':
       return measure.count(part.text);
     case 'json':
-      return jsonTokens(part.value, measure);
+      return measure.countJson(part.value);
     case 'tool-call':
       return measure.count(part.name) + measure.count(part.arguments);
+    case 'tokens':
+      measure.hasGuessed ||= part.isGuessed ?? false;
+      return part.count;
     case 'image':
       measure.hasGuessed = true;
       measure.hasImages = true;
-      return imageTokens(measure.model, part.detail);
+      return imageTokens(measure.model, part.detail, imageSize(part.url));
     case 'file':
       measure.hasGuessed = true;
       return fileTokens(part.media, part.base64Length);

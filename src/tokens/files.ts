@@ -1,7 +1,7 @@
 /** Tokens of audio for each second, and bytes of it: of common MP3; WAV has three times as many and is over-estimated. */
 const AUDIO_TOKENS_PER_SECOND = 10;
 const AUDIO_BYTES_PER_SECOND = 16_000;
-/** A page, as text and as an image: what a small document costs, or one that is elsewhere. Small PDFs were charged 220 to 1,050. */
+/** A page, as text and as an image: what a small document costs, or one that is elsewhere. One-page PDFs took 220 to 1,050. */
 const PAGE_TOKENS = 1_000;
 const PAGE_BYTES = 50_000;
 /** No file counts as more: 100 pages, or nearly three hours of audio. */

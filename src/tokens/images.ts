@@ -1,4 +1,5 @@
 import { baseName } from './encodings.js';
+import type { ImageSize } from './image-size.js';
 
 interface ImageRule {
   readonly family: RegExp;
@@ -6,6 +7,7 @@ interface ImageRule {
   readonly most: number;
   /** Tokens with `detail: 'low'`, where that is a figure of its own. */
   readonly low?: number;
+  tokensOf(size: ImageSize): number;
 }
 
 /** Tiles of 512 pixels that an image has at most after it was scaled to 2,048 pixels, and 768 on its short side. */
@@ -13,8 +15,25 @@ const TILES = 8;
 /** Patches of 32 pixels at most. */
 const PATCHES = 1_536;
 
-const tiled = (base: number, tile: number) => ({ most: base + TILES * tile, low: base });
-const patched = (factor: number, patches = PATCHES) => ({ most: Math.ceil(factor * patches) + 1 });
+function tiled(base: number, tile: number) {
+  const tokensOf = (size: ImageSize) => base + tile * Math.min(TILES, tilesOf(size));
+  return { most: base + TILES * tile, low: base, tokensOf };
+}
+
+function patched(factor: number, patches = PATCHES) {
+  const tokensOf = (size: ImageSize) => Math.ceil(factor * Math.min(patches, patchesOf(size))) + 1;
+  return { most: Math.ceil(factor * patches) + 1, tokensOf };
+}
+
+/** Images are scaled down to fit 2,048 pixels, then to 768 on their short side; never up. */
+function tilesOf({ width, height }: ImageSize): number {
+  const fits = Math.min(1, 2_048 / Math.max(width, height));
+  const scale = fits * Math.min(1, 768 / (Math.min(width, height) * fits));
+  const tilesAlong = (side: number) => Math.max(1, Math.ceil(Math.round(side * scale) / 512));
+  return tilesAlong(width) * tilesAlong(height);
+}
+
+const patchesOf = ({ width, height }: ImageSize): number => Math.ceil(width / 32) * Math.ceil(height / 32);
 
 /**
  * By family, the first match counts. Constants measured on recorded usage of 2023 to 2026, but for o1, o3 and computer-use,
@@ -37,12 +56,13 @@ const RULES: readonly ImageRule[] = [
 const DEFAULT_RULE = tiled(85, 170);
 
 /**
- * Tokens of one image: the most that the model's family charges, for the size is not looked at. Most photographs cost less, half of
- * it or so.
+ * Tokens of one image by the rule of the model's family; the most that the family charges where the size is not known.
  * @param detail - as the body gives it
+ * @param size - `undefined` for remote images and forms that are not read
  */
-export function imageTokens(model: string, detail: string | undefined): number {
+export function imageTokens(model: string, detail: string | undefined, size?: ImageSize): number {
   const name = baseName(model);
-  const { most, low } = RULES.find(({ family }) => family.test(name)) ?? DEFAULT_RULE;
-  return detail === 'low' ? (low ?? most) : most;
+  const { most, low, tokensOf } = RULES.find(({ family }) => family.test(name)) ?? DEFAULT_RULE;
+  if (detail === 'low' && low !== undefined) return low;
+  return size ? tokensOf(size) : most;
 }

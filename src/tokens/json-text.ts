@@ -5,12 +5,15 @@ export interface JsonText {
   readonly restLength: number;
 }
 
-/** Values written before the rest is only judged: about 10 ms. */
-const MOST_VALUES = 50_000;
+/** Values written before the rest is only judged: about 5 ms. */
+const MOST_VALUES = 20_000;
 
+/** A list or an object that is being written. */
 interface Level {
+  readonly item: readonly unknown[] | Readonly<Record<string, unknown>>;
+  /** `undefined` for a list. */
   readonly names: readonly string[] | undefined;
-  readonly values: readonly unknown[];
+  readonly size: number;
   readonly startsAt: number;
   next: number;
 }
@@ -28,27 +31,27 @@ export function jsonText(value: unknown): JsonText {
       text += leafText(item);
       return;
     }
-    const isList = Array.isArray(item);
-    const names = isList ? undefined : Object.keys(item);
-    const values = isList ? item : Object.values(item);
-    levels.push({ names, values, startsAt: text.length, next: 0 });
-    text += isList ? '[' : '{';
+    const names = Array.isArray(item) ? undefined : Object.keys(item);
+    const size = names?.length ?? (item as readonly unknown[]).length;
+    levels.push({ item: item as Level['item'], names, size, startsAt: text.length, next: 0 });
+    text += names ? '{' : '[';
   }
 
   write(value);
   for (let written = 1; levels.length > 0 && written < MOST_VALUES; ) {
     const level = levels[levels.length - 1] as Level;
-    const { names, values, next } = level;
-    if (next === values.length) {
+    const { item, names, size, next } = level;
+    if (next === size) {
       text += names ? '}' : ']';
       levels.pop();
       continue;
     }
+    const name = names?.[next] ?? next;
     if (next > 0) text += ',';
-    if (names) text += `${JSON.stringify(names[next])}:`;
+    if (names) text += `${JSON.stringify(name)}:`;
     level.next++;
     written++;
-    write(values[next]);
+    write((item as Record<string | number, unknown>)[name]);
   }
   return { text, restLength: Math.round(levels.reduce((sum, level) => sum + restOf(level, text.length), 0)) };
 }
@@ -59,5 +62,5 @@ function leafText(item: unknown): string {
   return typeof item === 'boolean' || typeof item === 'bigint' ? String(item) : 'null';
 }
 
-const restOf = ({ values, next, startsAt }: Level, writtenLength: number): number =>
-  next === 0 ? 0 : ((values.length - next) * (writtenLength - startsAt)) / next;
+const restOf = ({ size, next, startsAt }: Level, writtenLength: number): number =>
+  next === 0 ? 0 : ((size - next) * (writtenLength - startsAt)) / next;

@@ -1,0 +1,57 @@
+import type { Part, Section } from './dialect.js';
+import { base64Length, type Left, readParts } from './parts.js';
+import { type Fields, fieldsOf, listOf, textOf } from './values.js';
+
+/** Reads a message of OpenAI's chat completions, or of its responses, whose parts only have other names. */
+export function readMessage(message: Fields, left: Left): Section {
+  const { content, name } = message;
+  const parts = readContent(content, left);
+  if (textOf(message.refusal) !== '') parts.push({ kind: 'text', text: textOf(message.refusal) });
+  parts.push(...readParts(listOf(message.tool_calls), left, readToolCall), ...readCalled(fieldsOf(message.function_call)));
+  const section = { kind: 'message', role: textOf(message.role), parts } as const;
+  return typeof name === 'string' ? { ...section, name } : section;
+}
+
+/** Reads content: a text, a part, or a list of parts. */
+export function readContent(content: unknown, left: Left): Part[] {
+  return Array.isArray(content) ? readParts(content, left, readPart) : readPart(content);
+}
+
+/** Reads a call of a function; some servers take its arguments as an object. */
+export function readCalled(called: Fields | undefined): Part[] {
+  if (!called) return [];
+  const given = called.arguments;
+  const parts: Part[] = [{ kind: 'tool-call', name: textOf(called.name), arguments: textOf(given) }];
+  if (typeof given === 'object' && given !== null) parts.push({ kind: 'json', value: given });
+  return parts;
+}
+
+function readPart(value: unknown): Part[] {
+  if (typeof value === 'string') return [{ kind: 'text', text: value }];
+  const part = fieldsOf(value);
+  if (!part) return [];
+  switch (part.type) {
+    case 'refusal':
+      return [{ kind: 'text', text: textOf(part.refusal) }];
+    case 'image_url':
+    case 'input_image':
+    case 'computer_screenshot': {
+      const image = fieldsOf(part.image_url) ?? { url: part.image_url, detail: part.detail };
+      return [{ kind: 'image', url: textOf(image.url), detail: typeof image.detail === 'string' ? image.detail : undefined }];
+    }
+    case 'input_audio':
+      return [{ kind: 'file', media: 'audio', base64Length: base64Length(fieldsOf(part.input_audio)?.data) }];
+    case 'file':
+    case 'input_file':
+      return [{ kind: 'file', media: 'document', base64Length: base64Length((fieldsOf(part.file) ?? part).file_data) }];
+    default:
+      return [typeof part.text === 'string' ? { kind: 'text', text: part.text } : { kind: 'json', value: part }];
+  }
+}
+
+function readToolCall(value: unknown): Part[] {
+  const call = fieldsOf(value);
+  const custom = fieldsOf(call?.custom);
+  if (custom) return readCalled({ name: custom.name, arguments: custom.input });
+  return readCalled(fieldsOf(call?.function));
+}

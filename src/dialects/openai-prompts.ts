@@ -1,0 +1,25 @@
+import type { Part, Section } from './dialect.js';
+import { createLeft, readParts } from './parts.js';
+
+/** What completions go on with and embeddings are made of. */
+export interface Prompts {
+  readonly section: Section;
+  /** How many prompts there are: 1 for a text or a list of tokens. A whole number, 1 or more. */
+  readonly count: number;
+}
+
+/** Reads a text, a list of tokens, or a list of either. */
+export function readPrompts(given: unknown): Prompts {
+  const list = isTokens(given) || !Array.isArray(given) ? [given] : given;
+  return { section: { kind: 'prompt', parts: readParts(list, createLeft(), readPrompt) }, count: list.length };
+}
+
+function readPrompt(value: unknown): Part[] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === 'string') return [{ kind: 'text', text: value }];
+  return [isTokens(value) ? { kind: 'tokens', count: value.length } : { kind: 'json', value }];
+}
+
+function isTokens(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+}

@@ -1,0 +1,66 @@
+/** Width and height in pixels. */
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Characters of base64 that are looked at: a JPEG may tell where it was taken, and show itself in small, before its size. */
+const MOST_BASE64 = 131_072;
+/** Longest side that is believed, in pixels. */
+const LONGEST_SIDE = 65_535;
+
+/** Size of an image in a data URL, by the head of a PNG, JPEG, GIF or WebP file; `undefined` for all others and for what is none. */
+export function imageSize(url: string): ImageSize | undefined {
+  const comma = url.indexOf(',');
+  if (!url.startsWith('data:') || comma < 0 || !url.slice(0, comma).endsWith(';base64')) return undefined;
+  const bytes = Buffer.from(url.slice(comma + 1, comma + 1 + MOST_BASE64), 'base64');
+  const size = pngSize(bytes) ?? gifSize(bytes) ?? webpSize(bytes) ?? jpegSize(bytes);
+  return size && isSide(size.width) && isSide(size.height) ? size : undefined;
+}
+
+const isSide = (pixels: number): boolean => pixels >= 1 && pixels <= LONGEST_SIDE;
+
+function pngSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 24 || bytes.toString('latin1', 0, 8) !== '\x89PNG\r\n\x1a\n') return undefined;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+function gifSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 10 || !/^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6))) return undefined;
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** Of the three kinds of WebP, each has its size elsewhere. */
+function webpSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP')
+    return undefined;
+  switch (bytes.toString('latin1', 12, 16)) {
+    case 'VP8 ':
+      return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+    case 'VP8L': {
+      const bits = bytes.readUInt32LE(21);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case 'VP8X':
+      return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+    default:
+      return undefined;
+  }
+}
+
+/** Walks from segment to segment up to the one that begins a frame. */
+function jpegSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined;
+  for (let at = 2; at + 9 <= bytes.length; ) {
+    const marker = bytes.readUInt16BE(at);
+    if (marker === 0xffff) at++;
+    else if (isFrame(marker)) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    else if (marker < 0xffc0) return undefined;
+    else at += 2 + bytes.readUInt16BE(at + 2);
+  }
+  return undefined;
+}
+
+/** Start of frame; four of the markers among them mean something else. */
+const isFrame = (marker: number): boolean =>
+  marker >= 0xffc0 && marker <= 0xffcf && marker !== 0xffc4 && marker !== 0xffc8 && marker !== 0xffcc;
