@@ -30,7 +30,7 @@ export function spillway<Scopes extends string>(
         req.spillway = passage;
       },
       proceed(body) {
-        req.body = body;
+        if (body !== req.body) req.body = body;
         next();
       },
     }).catch(next);

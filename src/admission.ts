@@ -7,6 +7,8 @@ import type { Clock } from './clock.js';
 import type { Draft } from './dialects/dialect.js';
 import { encodeKey } from './identity.js';
 import type { Line } from './ladder/line.js';
+import type { Place } from './ladder/places.js';
+import { isReservation } from './ladder/step.js';
 import type { ResolvedOptions } from './options.js';
 import type { Keeper } from './stores/reservation.js';
 import type { Store } from './stores/store.js';
@@ -14,11 +16,11 @@ import type { Visit } from './visit.js';
 
 /** Decides whether a call may run now: all its budgets together, or none. */
 export interface Admission {
-  /** Holds room for the call, drawing on `from`, or says what is full; a refusal changes nothing. */
-  admit(
-    call: Call,
-    how?: { readonly from?: Reservation | undefined; readonly isQueued?: boolean },
-  ): Promise<Reservation | Refusal>;
+  /**
+   * Holds room for the call, drawing on the runs around it, or says what is full; a refusal changes nothing.
+   * @param place - where it stands in line; one who has yet to come when left out
+   */
+  admit(call: Call, place?: Place): Promise<Reservation | Refusal>;
   /** Charges tokens that were used without having been held: debt, whatever the limits. */
   charge(call: Call, usage: Usage): Promise<void>;
 }
@@ -53,29 +55,39 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const instance = Math.floor(options.random() * 36 ** 8).toString(36);
   let nextId = 0;
 
-  async function admit(
-    call: Call,
-    how: { from?: Reservation | undefined; isQueued?: boolean } = {},
-  ): Promise<Reservation | Refusal> {
+  async function admit(call: Call, place?: Place): Promise<Reservation | Refusal> {
     const sources = await sourcesOf(call);
     while (call.visit.shared.paying) await call.visit.shared.paying;
-    const plan = planCharges(call, sources, factsFor(call, sources));
+    // From here to the store nothing is awaited: what was found out must still hold when it is asked.
+    const rides: string[] = [];
+    const plan = planCharges(call, sources, factsFor(call, sources, rides));
     if (plan.never.length > 0) return refusal('never-fits', plan.never);
-    const ahead = how.isQueued ? [] : line.ahead(asked(plan.charges, how.from), call.visit.holder !== undefined);
+    const from = call.visit.holderOf(call.requestedModel);
+    const newcomer = { hasPassed: call.visit.holder !== undefined, arrival: Infinity };
+    const ahead = line.ahead(competing(plan.charges, from), place ?? newcomer);
     if (ahead.length > 0) return refusal('full', ahead);
-    return payingUnits(call.visit, plan, () => reserve(plan, how.from));
+    return payingUnits(call.visit, plan, rides, () => reserve(plan, from, rides));
   }
 
-  async function reserve({ call, charges }: Plan, from: Reservation | undefined): Promise<Reservation | Refusal> {
+  async function reserve(
+    { call, charges }: Pick<Plan, 'call' | 'charges'>,
+    from?: Visit,
+    rides: readonly string[] = [],
+  ): Promise<Reservation | Refusal> {
     const id = `${instance}-${(nextId++).toString(36)}`;
     try {
-      const reply = await store.reserve(id, charges, { from: from?.id, leaseMs: options.leaseMs });
+      const reply = await store.reserve(id, charges, { from: from?.hold?.id, leaseMs: options.leaseMs });
       saturation.see(charges, reply.used, clock.now());
-      if (reply.kind === 'held') return keeper.keep(id, call, charges, reply.used);
+      if (reply.kind === 'held') {
+        for (const { counter, amount } of charges) from?.drawn.set(counter, (from.drawn.get(counter) ?? 0) + amount);
+        return keeper.keep({ id, call, charges, used: reply.used, rides });
+      }
       const full = reply.full.map(({ index, waitMs }): Shortage => ({ charge: charges[index] as Charge, waitMs }));
       return refusal(full.some((shortage) => shortage.waitMs === Infinity) ? 'never-fits' : 'full', full);
     } catch (error) {
       parts.onStoreError('reserve', error);
+      // The command may have arrived, or be on its way still: settled, it holds nothing.
+      keeper.forget(id, charges.length);
       return { reason: 'closed', full: [], waitMs: CLOSED_WAIT_MS };
     }
   }
@@ -89,13 +101,14 @@ export function createAdmission(parts: AdmissionParts): Admission {
       const [amount = 0] = amountsFor([charge], { by: 'counted', usage }, price);
       if (!isUnit && amount > 0) debts.push({ ...charge, amount, refuseAt: Infinity, paced: false });
     }
-    const held = debts.length > 0 ? await reserve({ call, charges: debts, never: [] }, undefined) : undefined;
+    const held = debts.length > 0 ? await reserve({ call, charges: debts }) : undefined;
     if (held && 'charges' in held) await held.settle(debts.map(({ amount }) => amount));
   }
 
   /** Everything whose budgets the call falls under: its model, global, the identity's scopes, the mount. */
   async function sourcesOf(call: Call): Promise<readonly Source[]> {
     const sources: Source[] = [];
+    const counted = new Set<string>();
     const model = call.model === undefined ? undefined : options.models.get(call.model);
     if (model && model.budgets.length > 0) {
       const pool = typeof model.pool === 'function' ? model.pool(call) : model.pool;
@@ -118,17 +131,22 @@ export function createAdmission(parts: AdmissionParts): Admission {
     function addSource(scope: string, key: string, place: string, budgets: readonly Budget[]): void {
       const prefix = `${scope}|${encodeKey(key)}${place}`;
       // The same mount twice around one request counts once.
-      const taken = sources.find((source) => source.prefix === prefix)?.budgets.map(({ suffix }) => suffix);
-      const fresh = taken ? budgets.filter(({ suffix }) => !taken.includes(suffix)) : budgets;
+      const fresh = budgets.filter(({ suffix }) => !counted.has(`${prefix}|${suffix}`));
+      for (const { suffix } of fresh) counted.add(`${prefix}|${suffix}`);
       if (fresh.length > 0) sources.push({ scope, key, prefix, budgets: fresh, units: 'visit' });
     }
   }
 
-  function factsFor(call: Call, sources: readonly Source[]) {
+  /** @param rides - hears which requests are paid already */
+  function factsFor(call: Call, sources: readonly Source[], rides: string[] = []) {
     return {
       price: priceFor(options, call.model),
       isSaturated: saturation.isHigh(sharedCounters(sources), clock.now()),
-      isPaid: (counter: string, dimension: 'requests' | 'concurrent') => call.visit.isPaid(counter, dimension),
+      isPaid(counter: string, dimension: 'requests' | 'concurrent') {
+        const isPaid = call.visit.isPaid(counter, dimension);
+        if (isPaid && dimension === 'requests') rides.push(counter);
+        return isPaid;
+      },
       isWaited: (counter: string) => line.isWaited(counter),
     };
   }
@@ -142,38 +160,36 @@ export function priceFor(options: ResolvedOptions, model: string | undefined) {
 }
 
 /**
- * Marks the visit's units as paid while the store is asked, so that parallel runs of one visit neither pay twice nor pass
- * unpaid: whoever comes meanwhile waits for the answer.
+ * Marks the visit's requests as paid while the store is asked, so that parallel runs of one visit neither pay twice nor pass
+ * unpaid: whoever comes meanwhile waits for the answer, and whoever passes on a paid one keeps it from being refunded.
  */
 async function payingUnits(
   visit: Visit,
   plan: Plan,
+  rides: readonly string[],
   reserve: () => Promise<Reservation | Refusal>,
 ): Promise<Reservation | Refusal> {
-  const units = plan.charges.filter(
-    ({ per, dimension }) => per === 'visit' && (dimension === 'requests' || dimension === 'concurrent'),
-  );
-  if (units.length === 0) return reserve();
   const { shared } = visit;
+  const units = plan.charges.filter(({ per, dimension }) => per === 'visit' && dimension === 'requests');
   let done: () => void = () => {};
-  shared.paying = new Promise((resolve) => {
-    done = resolve;
-  });
-  try {
-    const result = await reserve();
-    if ('charges' in result) for (const { counter } of units) shared.paid.set(counter, visit);
-    return result;
-  } finally {
-    shared.paying = undefined;
-    done();
+  if (units.length > 0) {
+    shared.paying = new Promise((resolve) => {
+      done = resolve;
+    });
   }
+  visit.ride(rides, 1);
+  const result = await reserve();
+  if (isReservation(result)) for (const { counter } of units) visit.pay(counter, result.id);
+  else visit.ride(rides, -1);
+  if (units.length > 0) shared.paying = undefined;
+  done();
+  return result;
 }
 
-/** The charges that ask for more than `from` already holds on the same counter. */
-function asked(charges: readonly Charge[], from: Reservation | undefined): readonly Charge[] {
-  if (!from) return charges;
-  const held = new Map(from.charges.map(({ counter, amount }) => [counter, amount]));
-  return charges.filter(({ counter, amount }) => amount > (held.get(counter) ?? 0));
+/** The charges for which others in line must be let go first: they may be refused, and ask for more than the drawn hold has. */
+function competing(charges: readonly Charge[], from: Visit | undefined): readonly Charge[] {
+  const held = new Map(from?.hold?.charges.map(({ counter, amount }) => [counter, amount - (from.drawn.get(counter) ?? 0)]));
+  return charges.filter(({ counter, amount, refuseAt }) => refuseAt < Infinity && amount > Math.max(0, held.get(counter) ?? 0));
 }
 
 function* sharedCounters(sources: readonly Source[]): Iterable<string> {

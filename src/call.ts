@@ -119,6 +119,8 @@ export interface Reservation {
   readonly charges: readonly Charge[];
   /** What each counter held right after, this reservation included. */
   readonly used: readonly number[];
+  /** Counters of requests that another run of the visit has paid. */
+  readonly rides: readonly string[];
   /** Replaces the hold by real amounts; only the first of `settle` and `cancel` acts. */
   settle(amounts: readonly number[]): Promise<void>;
   cancel(): Promise<void>;

@@ -8,6 +8,7 @@ import { createRegistry, type Registry } from './dialects/registry.js';
 import { draftCall } from './draft-call.js';
 import { createLine, type Line } from './ladder/line.js';
 import { createEvents, type Events } from './observe/events.js';
+import { callFacts } from './observe/facts.js';
 import { createLedger, type Ledger } from './observe/ledger.js';
 import type { ResolvedOptions } from './options.js';
 import { createRun, type GovernedRun } from './run.js';
@@ -103,7 +104,14 @@ export function createCore(options: ResolvedOptions): Core {
       return Math.max(0, ...call.visit.ladder.map((step) => (step.learn ? (step.learnBytes ?? 0) : 0)));
     },
     learn(call, { answer }) {
-      if (answer) for (const step of call.visit.ladder) step.learn?.(call, answer);
+      if (!answer) return;
+      for (const step of call.visit.ladder) {
+        try {
+          step.learn?.(call, answer);
+        } catch (error) {
+          events.emit('step-skipped', { ...callFacts(call), step: step.name, why: 'failed', error });
+        }
+      }
     },
     async charge(call, usage) {
       await admission.charge(call, usage);

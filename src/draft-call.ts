@@ -48,25 +48,14 @@ export function draftCall(
     body,
     stream: draft.stream,
     requestedModel: model,
-    model: sentModel(visit, model),
+    // A run that asks for what a run around it asked for is sent with what was admitted there.
+    model: visit.holderOf(model)?.call?.model ?? model,
     inputTokens,
     heldInputTokens,
     expectedOutputTokens: Math.min(declared ?? Infinity, EXPECTED_OUTPUT_TOKENS) * draft.choices,
     maximumOutputTokens: declared === undefined ? undefined : declared * draft.choices,
     callsPerRequest,
   };
-}
-
-/** A run that asks for what its outer call asked for, or got, is sent with the model that was admitted there. */
-function sentModel(visit: Visit, model: string): string {
-  const outer = visit.holder?.call;
-  return outer?.model !== undefined && (model === outer.requestedModel || model === outer.model) ? outer.model : model;
-}
-
-/** Whether a call goes on with what its outer call holds, and does not reserve for itself. */
-export function drawsOn(call: Call): boolean {
-  const outer = call.visit.holder?.call;
-  return outer?.model !== undefined && (call.requestedModel === outer.requestedModel || call.requestedModel === outer.model);
 }
 
 /** The body as it must be sent for this call: on its model, with its output maximum; the very same when nothing changed. */

@@ -6,10 +6,8 @@ export type ErrorCode =
   | 'SPILLWAY_BAD_BUDGET'
   | 'SPILLWAY_BAD_IDENTITY'
   | 'SPILLWAY_BAD_CALL'
-  | 'SPILLWAY_CLOSED'
   | 'SPILLWAY_NO_PASSAGE'
-  | 'SPILLWAY_BODY_TOO_DEEP'
-  | 'SPILLWAY_STORE_UNAVAILABLE';
+  | 'SPILLWAY_BODY_TOO_DEEP';
 
 /** What spillway throws: for misuse, and for broken dependencies. A full budget is never an error but a refusal. */
 export class SpillwayError extends Error {

@@ -16,8 +16,12 @@ export type {
   Usage,
 } from './call.js';
 export { type Cancel, type Clock, systemClock } from './clock.js';
+export { anthropicMessages } from './dialects/anthropic.js';
 export type { Complaint, CompleteAnswer, Dialect, Draft, Part, Rewrite, Section, StreamEvent } from './dialects/dialect.js';
 export { openaiChat } from './dialects/openai-chat.js';
+export { openaiCompletions } from './dialects/openai-completions.js';
+export { openaiEmbeddings } from './dialects/openai-embeddings.js';
+export { openaiResponses } from './dialects/openai-responses.js';
 export { type ErrorCode, OptionsError, SpillwayError } from './errors.js';
 export type { Exchange } from './http/exchange.js';
 export { ipKey, secretKey } from './keys.js';

@@ -25,6 +25,7 @@ export interface ModelOptions {
   readonly aliases?: readonly string[];
   /** Names the provider's counter: models with the same pool share it. @defaultValue the model's name */
   readonly pool?: string | ((call: Call) => string);
+  /** Dollars per million tokens; needed where a `usd` budget can meet this model, unless `defaultPrice` is given. */
   readonly usdPerMillion?: Price;
 }
 
@@ -42,12 +43,13 @@ export interface ScopeOptions {
 
 /** Options of {@link createSpillway}. All faults are reported together, at construction. */
 export interface Options<Scopes extends string = string> {
+  /** What the provider grants, by model name. */
   readonly models?: Readonly<Record<string, ModelOptions>>;
   /** Widest first. `global` has one key and is never named by `identify`. */
   readonly scopes?: Readonly<Record<Scopes, ScopeOptions>>;
   /** Tried in order when a budget is full. @defaultValue `[queue({ waitMs: 1_000 }), cheaperModel()]` */
   readonly ladder?: readonly Step[];
-  /** @defaultValue `memoryStore()` */
+  /** Where counts live. @defaultValue `memoryStore()` */
   readonly store?: Store;
   /** Further wire formats, looked at before the built-in ones. */
   readonly dialects?: readonly Dialect[];
@@ -76,6 +78,7 @@ export interface Options<Scopes extends string = string> {
   readonly budgetsTtlMs?: number;
   /** One line per answered request, shaped for pino. @defaultValue none */
   readonly logger?: Logger;
+  /** Every reading of time and every timer: for tests and simulations. @defaultValue `systemClock` */
   readonly clock?: Clock;
   /** Uniform in [0, 1). @defaultValue Math.random */
   readonly random?: () => number;

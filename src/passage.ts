@@ -1,6 +1,7 @@
 import type { Call, Identity, Outcome, OutcomeKind, Usage } from './call.js';
 import type { Core } from './core.js';
 import type { Dialect } from './dialects/dialect.js';
+import { carefulReading, readUsage } from './dialects/reading.js';
 import { SpillwayError } from './errors.js';
 import { renderAnswer, renderComplaint, renderRefusal } from './http/render.js';
 import type { FetchLike } from './outbound/fetch.js';
@@ -22,7 +23,7 @@ export interface AdmittedCall {
   readonly requestedModel: string | undefined;
   /** Fires when the caller has left. */
   readonly signal: AbortSignal;
-  /** Reports what was used, where the returned value does not show it (a stream that is read later). */
+  /** Reports what was used, where the returned value does not show it. Counts until the function's promise has settled. */
   settle(usage: Partial<Usage>): void;
 }
 
@@ -37,7 +38,10 @@ export interface Jobs {
    * @throws {@link SpillwayError} `SPILLWAY_BAD_CALL` when no dialect reads the body; and whatever `make` throws
    */
   run<T>(request: CallRequest, make: (call: AdmittedCall) => Promise<T>): Promise<Outcome<T>>;
-  /** The same visit with more scopes known; keys already known stay. */
+  /**
+   * The same visit with more scopes known; keys already known stay. On the gate itself: a visit of its own, as a job has, unless a
+   * request is under way here that does not contradict this identity.
+   */
   as(identity: Readonly<Record<string, unknown>>): Jobs;
 }
 
@@ -75,7 +79,7 @@ export function createJobs(core: Core, visit: Visit | undefined, identify: (give
       stallMs: core.options.stallMs,
       tapBytes: core.options.tapBytes,
       base: (input, init) => globalThis.fetch(input, init),
-      enter: (model) => enter(core, visit, model),
+      enter: (model, signal) => enter(core, visit, model, signal),
       draft: core.draft,
       objection: core.objection,
       countText: core.countText,
@@ -87,15 +91,21 @@ export function createJobs(core: Core, visit: Visit | undefined, identify: (give
     }),
     run: (request, make) => runCall(core, visit, request, make),
     as(given) {
-      const outer = visit ?? core.context.getStore();
-      const identity = { ...identify(given), ...outer?.identity };
-      return createJobs(
-        core,
-        new Visit({ identity, scopes: core.scopeNames, place: 'call', ladder: outer?.ladder ?? core.options.ladder, outer }),
-        identify,
-      );
+      const known = identify(given);
+      const outer = visit ?? underWay(core.context.getStore(), known);
+      const identity = { ...known, ...outer?.identity };
+      const ladder = outer?.ladder ?? core.options.ladder;
+      const named = new Visit({ identity, scopes: core.scopeNames, place: 'call', ladder, outer });
+      return createJobs(core, named, identify);
     },
   };
+}
+
+/** A visit that goes on and may be this identity's: a worker runs in the context of whoever woke it, long ago or for another. */
+function underWay(visit: Visit | undefined, identity: Identity): Visit | undefined {
+  if (!visit?.hold && !visit?.holder) return undefined;
+  const contradicts = Object.entries(identity).some(([scope, key]) => (visit.identity[scope] ?? key) !== key);
+  return contradicts ? undefined : visit;
 }
 
 export function createPassage(core: Core, visit: Visit, call: Call, identify: (given: unknown) => Identity): Passage {
@@ -124,7 +134,7 @@ export function createPassage(core: Core, visit: Visit, call: Call, identify: (g
         .filter(({ scope }) => scope !== 'model' && scope !== 'global' && scope !== 'route');
     },
     settle(usage) {
-      visit.verdict = { usage: { inputTokens: undefined, outputTokens: undefined, ...usage } };
+      visit.verdict = verdictOf(usage);
     },
     cancel() {
       visit.verdict = 'cancel';
@@ -140,17 +150,24 @@ export function renderOutcome(core: Core, outcome: Exclude<Outcome<never>, { val
   return renderRefusal(outcome.refusal, call, call.dialect ?? core.registry.fallback, told);
 }
 
-/** A visit for one run, inside the given one or the one of the running code. */
-function enter(core: Core, given: Visit | undefined, model: string | undefined): Visit {
-  const outer = given ?? core.context.getStore();
+/** A visit for one run, inside the given one or the one of the running code: the innermost, when one contains the other. */
+function enter(core: Core, given: Visit | undefined, model: string | undefined, signal?: AbortSignal): Visit {
+  const current = core.context.getStore();
+  const outer = given && !isInside(current, given) ? given : current;
   if (!outer && core.openVisits > 0) core.events.emit('context-missing', { model });
   return new Visit({
     identity: outer?.identity ?? {},
     scopes: core.scopeNames,
     place: 'call',
     ladder: outer?.ladder ?? core.options.ladder,
+    signal,
     outer,
   });
+}
+
+function isInside(visit: Visit | undefined, given: Visit): boolean {
+  for (let at = visit; at; at = at.outer) if (at === given) return true;
+  return false;
 }
 
 async function runCall<T>(
@@ -164,14 +181,24 @@ async function runCall<T>(
   const call = core.draft(inner, dialect, draft, request.body);
   return core.run(call, async ({ model, requestedModel }, body) => {
     const settle = (usage: Partial<Usage>) => {
-      inner.verdict = { usage: { inputTokens: undefined, outputTokens: undefined, ...usage } };
+      inner.verdict = verdictOf(usage);
     };
     const value = await make({ body, model, requestedModel, signal: inner.signal, settle });
     const { data, status } = (value ?? {}) as { data?: unknown; status?: unknown };
-    const usage = dialect.usage(value) ?? dialect.usage(data);
-    const ending = { by: 'done', status: typeof status === 'number' ? status : 200, usage, sentOutputTokens: undefined } as const;
-    return { value, ended: Promise.resolve(ending) };
+    const { usage } = carefulReading(dialect);
+    const ending = { by: 'done', status: isStatus(status) ? status : 200, usage: usage(value) ?? usage(data) } as const;
+    return { value, ended: Promise.resolve({ ...ending, sentOutputTokens: undefined }) };
   });
+}
+
+/** The application's word on what was used; what it leaves out is filled in by the estimate. */
+function verdictOf(usage: Partial<Usage>): { readonly usage: Usage } {
+  return { usage: readUsage(usage) ?? { inputTokens: undefined, outputTokens: undefined } };
+}
+
+/** Values of other kinds may have a `status` of their own. */
+function isStatus(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 999;
 }
 
 function readCall(
@@ -184,7 +211,7 @@ function readCall(
       'SPILLWAY_BAD_CALL',
       `there is no dialect ${JSON.stringify(dialect)}; give one of ${core.registry.names.join(', ')}, or the dialect itself`,
     );
-  const draft = known?.read(body);
+  const draft = known?.read(body, known.endpoint);
   const found = known ? draft && { dialect: known, draft } : core.registry.detect(body);
   if (!found)
     throw new SpillwayError(

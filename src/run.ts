@@ -1,11 +1,13 @@
 import { type Admission, priceFor } from './admission.js';
 import { priceOf } from './budget/price.js';
-import { amountsFor, wayOf } from './budget/settlement.js';
+import { amountsFor, hasHappened, type Way, wayOf } from './budget/settlement.js';
 import type { Answer, Call, Ending, Outcome, Refusal, Reservation, Send, Usage } from './call.js';
-import { bodyToSend, drawsOn } from './draft-call.js';
+import { bodyToSend } from './draft-call.js';
+import { complaintOf } from './http/render.js';
 import { answersOnly, type Descent, descend } from './ladder/ladder.js';
 import type { Line } from './ladder/line.js';
-import { isReservation, type Step, type WaitBounds, type Walk } from './ladder/step.js';
+import { isReservation, type Step } from './ladder/step.js';
+import { createWalk } from './ladder/walk.js';
 import type { Events } from './observe/events.js';
 import { callFacts, fullFacts } from './observe/facts.js';
 import type { Ledger } from './observe/ledger.js';
@@ -48,7 +50,7 @@ export function createRun(parts: RunParts): GovernedRun {
     const found = await admitOrDegrade(call);
     if (!isReservation(found)) return 'kind' in found ? answered(call, found) : shed(call, found);
     if (call.visit.signal.aborted) {
-      await settle(found, [], call.visit);
+      await giveBack(found);
       return shed(call, { reason: 'closed', full: [], waitMs: 0 });
     }
     return pass(found, send, how);
@@ -56,60 +58,31 @@ export function createRun(parts: RunParts): GovernedRun {
 
   /** Room for the call or a lesser one, an answer, or why there is none of them. */
   async function admitOrDegrade(call: Call): Promise<Reservation | Answer | Refusal> {
-    const from = drawsOn(call) ? call.visit.holder?.hold : undefined;
-    const frees = line.frees;
-    const first = await admission.admit(call, { from });
+    const { frees } = line;
+    const first = await admission.admit(call);
     if (isReservation(first)) return admitted(first);
     if (events.has('call-refused'))
       events.emit('call-refused', { ...callFacts(call), reason: first.reason, full: fullFacts(first) });
-    const walk = createWalk(call, first, from, frees);
-    const found = await descend({
-      steps: call.visit.ladder,
-      walk,
-      call,
-      isForPeople: call.visit.isOutermostSpeaker,
-      onSkip: reportSkip(call),
-    });
-    if (!found) return walk.refusal;
-    return isReservation(found) ? admitted(found) : found;
-  }
-
-  function createWalk(call: Call, first: Refusal, from: Reservation | undefined, frees: number): Walk {
     const { visit } = call;
-    const tried = new Set([call.model]);
-    let refusal = first;
-    return {
+    const walk = createWalk({
       call,
-      signal: visit.signal,
-      get refusal() {
-        return refusal;
-      },
-      async admit(lesser) {
-        const result = await admission.admit(lesser, { from });
+      first,
+      frees,
+      line,
+      clock,
+      async admit(lesser, place) {
+        const result = await admission.admit(lesser, place);
         const isShorter = (lesser.maximumOutputTokens ?? Infinity) < (call.maximumOutputTokens ?? Infinity);
         if (isReservation(result) && isShorter) shortened.add(result);
         return result;
       },
-      async wait(bounds: WaitBounds) {
-        const leftMs = bounds.waitMs - visit.waitedMs(clock);
-        const admit = async () => {
-          const result = await admission.admit(call, { from, isQueued: true });
-          if (!isReservation(result)) refusal = result;
-          return result;
-        };
-        const hasPassed = visit.holder !== undefined;
-        return visit.waitFor(clock, () =>
-          line.wait({ call, refusal, bounds, hasPassed, leftMs, signal: visit.signal, frees, admit }),
-        );
-      },
-      substitutes(of) {
-        const names = (of.model === undefined ? undefined : options.models.get(of.model)?.cheaper) ?? [];
-        const untried = names.filter((name) => !tried.has(name));
-        for (const name of untried) tried.add(name);
-        return untried;
-      },
-      onModel: (of, model) => ({ ...of, model }),
-    };
+      cheaperThan: (model) => (model === undefined ? undefined : options.models.get(model)?.cheaper) ?? [],
+      giveBack: (reservation) => settle(reservation, [], visit),
+    });
+    const { ladder: steps, isOutermostSpeaker: isForPeople } = visit;
+    const found = await descend({ steps, walk, call, isForPeople, onSkip: reportSkip(call), onTurn: walk.endTurn });
+    if (!found) return walk.refusal;
+    return isReservation(found) ? admitted(found) : found;
   }
 
   function admitted(reservation: Reservation): Reservation {
@@ -156,37 +129,50 @@ export function createRun(parts: RunParts): GovernedRun {
   }
 
   async function conclude(reservation: Reservation, ending: Ending, how: RunHow): Promise<void> {
-    const { call, charges, id } = reservation;
+    const { call, charges } = reservation;
     const { visit } = call;
     const { runsSeen, callsMade, verdict } = visit;
+    const rescued = visit.rescue !== undefined;
     const kind = how.kind ?? 'call';
     const expectsRuns = how.expectsRuns?.() ?? false;
-    const way = wayOf({ call, ending, kind, runsSeen, callsMade, expectsRuns, verdict, rescued: visit.rescue !== undefined });
+    const way = wayOf({ call, ending, kind, runsSeen, callsMade, expectsRuns, verdict, rescued });
     const amounts = amountsFor(charges, way, priceFor(options, call.model));
     const usage = 'usage' in way && call.draft ? way.usage : undefined;
     visit.hold = undefined;
-    await settle(reservation, amounts, visit);
+    await settle(reservation, amounts, visit, hasHappened(way));
     if (usage) tally(call, usage);
-    if (events.has('reservation-settled')) {
-      const overdraftTokens = charges.reduce(
-        (most, { amount, dimension }, index) => (dimension === 'tokens' ? Math.max(most, (amounts[index] ?? 0) - amount) : most),
-        0,
-      );
-      const estimatedInputTokens = call.inputTokens;
-      events.emit('reservation-settled', { ...callFacts(call), id, by: way.by, estimatedInputTokens, usage, overdraftTokens });
-    }
+    reportSettled(reservation, amounts, way.by, usage);
     how.onSettled?.(usage, ending);
   }
 
+  /** An admission that nobody is left to use. */
+  async function giveBack(reservation: Reservation): Promise<void> {
+    const nothing = reservation.charges.map(() => 0);
+    await settle(reservation, nothing, reservation.call.visit);
+    reportSettled(reservation, nothing, 'cancelled', undefined);
+  }
+
+  function reportSettled(reservation: Reservation, amounts: readonly number[], by: Way['by'], usage: Usage | undefined): void {
+    if (!events.has('reservation-settled')) return;
+    const { call, charges, id } = reservation;
+    const overdraftTokens = charges.reduce(
+      (most, { amount, dimension }, index) => (dimension === 'tokens' ? Math.max(most, (amounts[index] ?? 0) - amount) : most),
+      0,
+    );
+    const estimatedInputTokens = call.inputTokens;
+    events.emit('reservation-settled', { ...callFacts(call), id, by, estimatedInputTokens, usage, overdraftTokens });
+  }
+
   /** Gives back what was held too much, and lets those who wait for it try. No amounts: all of it. */
-  async function settle(reservation: Reservation, amounts: readonly number[], visit: Visit): Promise<void> {
-    const { charges } = reservation;
-    charges.forEach(({ counter, dimension }, index) => {
-      const isKept = dimension === 'requests' && (amounts[index] ?? 0) > 0;
-      if (!isKept && visit.shared.paid.get(counter) === visit) visit.shared.paid.delete(counter);
+  async function settle(reservation: Reservation, amounts: readonly number[], visit: Visit, happened = false): Promise<void> {
+    const { id, charges, rides } = reservation;
+    if (!happened) visit.ride(rides, -1);
+    const real = charges.map(({ counter, dimension }, index) => {
+      const amount = amounts[index] ?? 0;
+      return dimension === 'requests' && amount === 0 && !visit.takeBack(counter, id) ? 1 : amount;
     });
-    await reservation.settle(charges.map((_, index) => amounts[index] ?? 0));
-    line.freed(charges);
+    await reservation.settle(real);
+    line.freed(charges.filter(({ amount }, index) => (real[index] as number) < amount));
   }
 
   function tally(call: Call, usage: Usage): void {
@@ -206,8 +192,13 @@ export function createRun(parts: RunParts): GovernedRun {
   }
 
   function shed<T>(call: Call, refusal: Refusal): Outcome<T> {
-    if (call.visit.outer) call.visit.outermostSpeaker.escaped = refusal;
-    else call.visit.note('shed', undefined);
+    const speaker = call.visit.outermostSpeaker;
+    if (speaker === call.visit) speaker.note('shed', undefined);
+    else speaker.escaped = refusal;
+    if (!call.visit.signal.aborted && events.has('call-shed')) {
+      const { reason } = refusal;
+      events.emit('call-shed', { ...callFacts(call), reason, full: fullFacts(refusal), status: complaintOf(refusal).status });
+    }
     return { kind: 'shed', call, refusal };
   }
 
@@ -240,8 +231,17 @@ function statusOf(error: unknown): number {
   return typeof found === 'number' ? found : 0;
 }
 
-/** An abort or a time-out of the caller: the provider may have begun all the same. */
+/** An abort or a time-out of the caller, as fetch, axios and the official SDKs say it: the provider may have begun all the same. */
 function isAbort(error: unknown): boolean {
-  const name = (error as { name?: unknown } | null)?.name;
-  return name === 'AbortError' || name === 'TimeoutError' || name === 'APIUserAbortError' || name === 'CanceledError';
+  const { name, code, constructor: kind } = (error ?? {}) as { name?: unknown; code?: unknown; constructor?: { name?: unknown } };
+  return ABORTS.has(name) || ABORTS.has(code) || ABORTS.has(kind?.name);
 }
+
+const ABORTS = new Set<unknown>([
+  'AbortError',
+  'TimeoutError',
+  'APIUserAbortError',
+  'APIConnectionTimeoutError',
+  'CanceledError',
+  'ECONNABORTED',
+]);

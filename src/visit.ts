@@ -29,8 +29,8 @@ export interface VisitFacts {
 
 /** What the visit's runs have in common, however deep they nest. */
 interface Shared {
-  /** Counters of visit units to who pays them. */
-  readonly paid: Map<string, Visit>;
+  /** The visit's one request on each counter: the reservation that pays it, and how many runs pass on it unpaid. */
+  readonly paid: Map<string, { readonly by: string; riders: number }>;
   /** Set while a run is asking the store for visit units: a parallel one must not pay twice, nor pass unpaid. */
   paying: Promise<void> | undefined;
   waiting: number;
@@ -63,6 +63,8 @@ export class Visit {
   /** The admitted call while its run is under way, and its hold. */
   call: Call | undefined;
   hold: Reservation | undefined;
+  /** What runs inside have drawn from the hold so far, by counter. */
+  readonly drawn = new Map<string, number>();
   /** Runs begun inside, and those of them that really called a model. */
   runsSeen = 0;
   callsMade = 0;
@@ -122,13 +124,42 @@ export class Visit {
     if (model !== undefined) shared.model = model;
   }
 
-  /** Whether somebody pays this unit for the visit: a request once for all runs, concurrency only for runs inside it. */
+  /** The nearest visit around this one whose run is under way and asked for this model, or was given it: its hold is drawn on. */
+  holderOf(model: string | undefined): Visit | undefined {
+    if (model === undefined) return undefined;
+    for (let visit = this.outer; visit; visit = visit.outer)
+      if (visit.hold && (visit.call?.requestedModel === model || visit.call?.model === model)) return visit;
+    return undefined;
+  }
+
+  /** Whether somebody pays this unit for the visit: a request once for all runs, concurrency only for runs inside the payer's. */
   isPaid(counter: string, kind: 'requests' | 'concurrent'): boolean {
-    const payer = this.shared.paid.get(counter);
-    if (!payer) return false;
-    if (kind === 'requests') return true;
-    for (let visit: Visit | undefined = this.outer; visit; visit = visit.outer) if (visit === payer) return true;
+    if (kind === 'requests') return this.shared.paid.has(counter);
+    for (let visit = this.outer; visit; visit = visit.outer)
+      if (visit.hold?.charges.some((charge) => charge.counter === counter)) return true;
     return false;
+  }
+
+  /** A reservation pays the visit's request. */
+  pay(counter: string, by: string): void {
+    this.shared.paid.set(counter, { by, riders: 0 });
+  }
+
+  /** A run passes on requests that are paid, or did not after all: while one does, they stay. */
+  ride(counters: readonly string[], sign: 1 | -1): void {
+    for (const counter of counters) {
+      const request = this.shared.paid.get(counter);
+      if (request) request.riders += sign;
+    }
+  }
+
+  /** Takes the visit's request back from who paid it. @returns whether it may be refunded */
+  takeBack(counter: string, by: string): boolean {
+    const request = this.shared.paid.get(counter);
+    if (request?.by !== by) return true;
+    if (request.riders > 0) return false;
+    this.shared.paid.delete(counter);
+    return true;
   }
 
   /** Runs `wait` with its time counted into the visit's patience; parallel waits count once. */

@@ -112,34 +112,31 @@ describe('the check of the core finds', () => {
   });
 
   it('a step, dialect or store that imports another, even as a type', () => {
-    const step = `import type { Step } from './step.js';\n`;
-    const dialect = `import { type Dialect } from './dialect.js';\n`;
-    const store = `import type { Store } from './store.js';\n`;
     const samples = {
-      'src/ladder/queue.ts': `${step}import type { Options } from './cheaper-model.js';`,
-      'src/ladder/cheaper-model.ts': step,
-      'src/dialects/anthropic.ts': `${dialect}import { read } from './openai-chat.js';`,
-      'src/dialects/openai-chat.ts': dialect,
-      'src/stores/memory.ts': `${store}import { scripts } from './redis.js';`,
-      'src/stores/redis.ts': store,
+      'src/ladder/queue.ts': `import type { Options } from './cheaper-model.js';\nexport function queue(): Step {}`,
+      'src/ladder/cheaper-model.ts': 'export const cheaperModel = (): Step => ({});',
+      'src/dialects/anthropic.ts': `import { read } from './openai-chat.js';\nexport const anthropic = {} satisfies Dialect;`,
+      'src/dialects/openai-chat.ts': 'export const openaiChat: Dialect = {};',
+      'src/stores/memory.ts': `import { scripts } from './redis.js';\nexport interface MemoryStore extends Store {}`,
+      'src/stores/redis.ts': 'export class RedisStore implements Store {}',
     };
 
     expect(complaints(samples)).toEqual([
-      'src/ladder/queue.ts:2 one Step does not import another: ./cheaper-model.js',
-      'src/dialects/anthropic.ts:2 one Dialect does not import another: ./openai-chat.js',
-      'src/stores/memory.ts:2 one Store does not import another: ./redis.js',
+      'src/ladder/queue.ts:1 one Step does not import another: ./cheaper-model.js',
+      'src/dialects/anthropic.ts:1 one Dialect does not import another: ./openai-chat.js',
+      'src/stores/memory.ts:1 one Store does not import another: ./redis.js',
     ]);
   });
 
   it('nothing wrong with helpers of a folder and with the file that puts its implementations together', () => {
     const samples = {
-      'src/ladder/queue.ts': `import type { Step } from './step.js'; import type { Line } from './line.js'; import { check } from './check.js';`,
-      'src/ladder/ladder.ts': `import type { Step } from './step.js'; import { queue } from './queue.js';`,
-      'src/ladder/line.ts': `import type { Step } from './step.js';`,
-      'src/ladder/check.ts': '',
-      'src/dialects/openai-chat.ts': `import type { Dialect } from './dialect.js'; import { events } from './sse.js';`,
-      'src/dialects/sse.ts': `import type { Dialect } from './dialect.js';`,
-      'src/dialects/registry.ts': `import type { Dialect } from './dialect.js'; import { openaiChat } from './openai-chat.js';`,
+      'src/ladder/queue.ts': `import type { Line } from './line.js'; import { check } from './check.js'; export function queue(): Step {}`,
+      'src/ladder/ladder.ts': `import { queue } from './queue.js'; export function createLadder(steps: Step[]): Ladder {}`,
+      'src/ladder/line.ts': 'export interface Line { readonly step: Step }',
+      'src/ladder/check.ts': 'export type Options = Pick<Step, "name">;',
+      'src/dialects/openai-chat.ts': `import { events } from './sse.js'; export const openaiChat: Dialect = {};`,
+      'src/dialects/sse.ts': 'export function events(dialect: Dialect): string[] {}',
+      'src/dialects/registry.ts': `import { openaiChat } from './openai-chat.js'; const BUILT_IN: readonly Dialect[] = [openaiChat];`,
     };
 
     expect(complaints(samples)).toEqual([]);

@@ -1,4 +1,5 @@
 // The main job, visible: a crowd of 300 asks a server that shares one provider key; first bare, then behind spillway.
+import { getEncoding } from 'js-tiktoken';
 import { createProvider, type Provider } from 'spillway/testing';
 import { bareApp, createDemoGate, GRANTED, governedApp } from './app.js';
 import { type Listening, listen, sendCrowd } from './crowd.js';
@@ -8,8 +9,16 @@ const USERS = 300;
 const OVER_MS = 20_000;
 const HEADROOM = 0.9;
 
+/** A provider that reports usage as OpenAI does: counted by the model's own vocabulary. */
 function startProvider(): Promise<Provider> {
-  return createProvider({ models: GRANTED, outputTokens: 150, firstTokenMs: 200, msPerToken: 4 });
+  const encoding = getEncoding('o200k_base');
+  return createProvider({
+    models: GRANTED,
+    outputTokens: 150,
+    firstTokenMs: 200,
+    msPerToken: 4,
+    countInput: ({ messages }) => messages.reduce((sum, { content }) => sum + encoding.encode(String(content)).length + 4, 3),
+  });
 }
 
 async function measure(

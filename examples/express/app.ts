@@ -1,5 +1,7 @@
-import express, { type Express } from 'express';
-import OpenAI from 'openai';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import express, { type ErrorRequestHandler, type Express } from 'express';
+import OpenAI, { type APIError } from 'openai';
 import type { Gate } from 'spillway';
 import { spillway, spillwayOf } from 'spillway/express';
 
@@ -13,18 +15,24 @@ export function createApp(gate: Gate<'user'>, baseURL: string): Express {
     spillway(gate, { route: 'chat', identify: (req) => ({ user: req.get('x-user') }) }),
     async (req, res) => {
       const { signal } = spillwayOf(req);
-      if (!req.body.stream) {
-        res.json(await openai.chat.completions.create(req.body, { signal }));
-        return;
-      }
-      const stream = await openai.chat.completions.create(
-        { ...req.body, stream: true } as OpenAI.ChatCompletionCreateParamsStreaming,
-        { signal },
-      );
-      res.setHeader('content-type', 'text/event-stream; charset=utf-8');
-      for await (const chunk of stream) res.write(`data: ${JSON.stringify(chunk)}\n\n`);
-      res.end('data: [DONE]\n\n');
+      const answer = await openai.chat.completions.create(req.body, { signal }).asResponse();
+      res.setHeader('content-type', answer.headers.get('content-type') ?? 'application/json');
+      await pipeline(Readable.fromWeb(answer.body as never), res);
     },
   );
+  app.use(asOpenAI);
   return app;
 }
+
+/** Errors in the shape that OpenAI's clients read: the provider's own, and those of the parser. */
+const asOpenAI: ErrorRequestHandler = (error: Partial<APIError>, _req, res, _next) => {
+  // A client that left, or a provider that broke off: too late to say anything.
+  if (res.headersSent) return void res.destroy();
+  const { status = 502, error: said, headers } = error;
+  for (const name of ['retry-after', 'retry-after-ms', 'x-should-retry']) {
+    const value = headers?.get(name);
+    if (value) res.setHeader(name, value);
+  }
+  const message = status < 500 ? error.message : 'The provider could not be reached.';
+  res.status(status).json({ error: said ?? { message, type: 'server_error', param: null, code: null } });
+};

@@ -1,9 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Ending, Sent } from '../call.js';
 import type { Core } from '../core.js';
 import type { AnswerReader } from '../dialects/answer-reader.js';
-import type { Mount, Passing } from '../mount.js';
-import { isJson, type ParsedRequest, type ReadJsonBody } from './json-body.js';
+import type { Mount } from '../mount.js';
+import type { Passing } from '../passing.js';
+import type { Visit } from '../visit.js';
+import { isBodyRead, isJson, type ParsedRequest, type ReadJsonBody } from './json-body.js';
 import { type ResponseTap, tapResponse } from './response-tap.js';
 
 /** One request and its response, of node:http, in the hands of a framework. */
@@ -28,25 +31,50 @@ export async function passExchange<Req extends ParsedRequest>(
 ): Promise<void> {
   const { req, res, proceed } = exchange;
   const { options } = mount;
-  const leaving = new AbortController();
-  // Registered before anything is awaited: a client may leave during any of it.
-  res.once('close', () => {
-    if (!res.writableEnded) leaving.abort();
-  });
-  if (options.skip ? await options.skip(req) : !hasJsonCall(req)) return proceed(req.body);
+  if (!options.skip && !mayCarryCall(req)) return proceed(req.body);
+  const leaving = leavingOf(res);
+  if (await options.skip?.(req)) return proceed(req.body);
   await readBody(req, res);
   const given = await options.identify?.(req, res);
   if (leaving.signal.aborted) return;
-  const bodyBytes = Number(req.headers['content-length']) || Buffer.byteLength(JSON.stringify(req.body ?? '') ?? '');
-  const opened = mount.open({ req, body: req.body, bodyBytes, path: pathOf(req), given, signal: leaving.signal });
+  const opened = mount.open({
+    req,
+    body: req.body,
+    bodyBytes: bytesSaid(req),
+    path: pathOf(req),
+    given,
+    signal: leaving.signal,
+    outer: visitsOf(core).get(res),
+  });
   if (!('run' in opened)) return write(res, opened.status, opened.headers, opened.body);
   await passOpened(core, opened, leaving, exchange);
+}
+
+/** A client that leaves, from before anything is awaited: it may leave during any of it. */
+interface Leaving {
+  readonly signal: AbortSignal;
+  abort(): void;
+  /** Leaves the looking to the tap of the response. */
+  handOver(): void;
+}
+
+function leavingOf(res: ServerResponse): Leaving {
+  const controller = new AbortController();
+  const { signal } = controller;
+  // As many calls of one request may listen as it makes.
+  setMaxListeners(0, signal);
+  const onClose = () => {
+    if (!res.writableEnded) controller.abort();
+  };
+  if (res.destroyed || res.closed) controller.abort();
+  else res.once('close', onClose);
+  return { signal, abort: () => controller.abort(), handOver: () => void res.off('close', onClose) };
 }
 
 async function passOpened<Req extends ParsedRequest>(
   core: Core,
   passing: Passing,
-  leaving: AbortController,
+  leaving: Leaving,
   exchange: Exchange<Req>,
 ): Promise<void> {
   let resolveEnded: (ending: Ending) => void = () => {};
@@ -54,8 +82,10 @@ async function passOpened<Req extends ParsedRequest>(
     resolveEnded = resolve;
   });
   const tap = watch(core, passing, leaving, exchange.res, resolveEnded);
+  leaving.handOver();
   exchange.expose(passing);
   const outcome = await passing.run(async (_admitted, body): Promise<Sent<void>> => {
+    visitsOf(core).set(exchange.res, passing.visit);
     exchange.proceed(body);
     return { value: undefined, ended };
   });
@@ -66,38 +96,58 @@ async function passOpened<Req extends ParsedRequest>(
 function watch(
   core: Core,
   passing: Passing,
-  leaving: AbortController,
+  leaving: Leaving,
   res: ServerResponse,
   onEnded: (ending: Ending) => void,
 ): ResponseTap {
   let reader: AnswerReader | undefined;
   let sentBytes = 0;
+  let isPlain = true;
   return tapResponse(
     res,
     {
-      onHead(status) {
-        if (passing.needsRescue(status)) return { instead: passing.rescue() };
-        return { headers: passing.headers() };
-      },
-      onBytes(bytes) {
-        if (sentBytes === 0)
-          reader = passing.reader(String(res.getHeader('content-type') ?? ''), res.getHeader('content-encoding') === undefined);
+      instead: (status) => passing.rescue(status),
+      headers: () => passing.headers(),
+      onBytes(bytes, { contentType, contentEncoding }) {
+        if (sentBytes === 0) {
+          isPlain = contentEncoding === '' || contentEncoding === 'identity';
+          reader = isPlain ? passing.reader(contentType) : undefined;
+        }
         sentBytes += bytes.length;
         reader?.push(bytes);
       },
       onEnd(by, status) {
-        if (by !== 'done') leaving.abort();
-        onEnded(passing.close(by, status, reader?.findings(by === 'done'), sentBytes));
+        // A response that somebody else ended while its request waits leaves nobody to wait for.
+        if (by !== 'done' || !passing.hasPassed) leaving.abort();
+        onEnded(passing.close({ by, status, findings: reader?.findings(by === 'done'), sentBytes, isPlain }));
       },
     },
     { clock: core.options.clock, stallMs: core.options.stallMs, watch: core.keeper.watch },
   );
 }
 
+/** Size of the body by the request's own word; `undefined`: it says none, or only that of the compressed one. */
+function bytesSaid(req: ParsedRequest): number | undefined {
+  return req.headers['content-encoding'] === undefined ? Number(req.headers['content-length']) || undefined : undefined;
+}
+
+/** The innermost visit of each response: mounts of one request nest, even where the asynchronous context was lost between them. */
+const visits = new WeakMap<Core, WeakMap<ServerResponse, Visit>>();
+
+function visitsOf(core: Core): WeakMap<ServerResponse, Visit> {
+  const known = visits.get(core) ?? new WeakMap<ServerResponse, Visit>();
+  visits.set(core, known);
+  return known;
+}
+
 /** What is governed unless the mount says otherwise: anything that may carry a call. */
-function hasJsonCall(req: ParsedRequest): boolean {
-  const mayCall = req.method === 'POST' || req.method === 'PUT' || req.method === 'PATCH';
-  return mayCall && (isJson(req) || (typeof req.body === 'object' && req.body !== null && !isForm(req)));
+function mayCarryCall(req: ParsedRequest): boolean {
+  if (req.method !== 'POST' && req.method !== 'PUT' && req.method !== 'PATCH') return false;
+  return isJson(req) || (isBodyRead(req) && isParsed(req.body) && !isForm(req));
+}
+
+function isParsed(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && !ArrayBuffer.isView(body);
 }
 
 function isForm(req: ParsedRequest): boolean {

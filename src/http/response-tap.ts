@@ -1,27 +1,28 @@
 import type { ServerResponse } from 'node:http';
 import type { Ending, Rendered } from '../call.js';
-import type { Clock } from '../clock.js';
+import { clearAnswer, type Headers, headAsObject, headersGiven } from './head.js';
+import { holdResponse, type Instead, type ResponseCall, type ResponseMethod } from './held-response.js';
+import { type EndFacts, watchEnd } from './response-end.js';
 
 /** What the tap asks and tells. */
 export interface TapHooks {
   /**
-   * Asked once, before the handler's head goes out.
-   * @returns headers to add, or the promise of another response in its place; while that is looked for, the handler's is held back
+   * Asked before the handler's head goes out, and again when it could not be written.
+   * @returns another response that is looked for in its place; the handler's is held back meanwhile
    */
-  onHead(
-    status: number,
-  ): { readonly headers: Readonly<Record<string, string>> } | { readonly instead: Promise<Rendered | undefined> };
+  instead(status: number): Instead | undefined;
+  /** Headers to add to a handler's head that goes out now. */
+  headers(): Readonly<Record<string, string>>;
   /** Hears the handler's bytes as they pass, before any compression mounted outside. */
-  onBytes(bytes: Uint8Array): void;
-  /** Hears exactly once how the response came to its end. */
+  onBytes(bytes: Uint8Array, head: TappedHead): void;
+  /** Hears exactly once how the response came to its end. `status`: of this handler's answer, or what took its place; 0: none. */
   onEnd(by: Ending['by'], status: number): void;
 }
 
-export interface TapFacts {
-  readonly clock: Clock;
-  /** A client that takes nothing for so long is treated as gone, in ms. */
-  readonly stallMs: number;
-  watch(watcher: () => void): () => void;
+/** What a handler says of its body. */
+export interface TappedHead {
+  readonly contentType: string;
+  readonly contentEncoding: string;
 }
 
 /** A response of node:http, watched. */
@@ -30,150 +31,96 @@ export interface ResponseTap {
   write(rendered: Rendered): void;
 }
 
-/** Most bytes of a handler's error response that are held back while the ladder looks for a better one. */
-const MOST_HELD_BYTES = 1_048_576;
-
-/** Headers of a handler's own body, which another body must not inherit. */
-const BODY_HEADERS = [
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'transfer-encoding',
-  'etag',
-  'last-modified',
-  'trailer',
-];
-
-type Write = ServerResponse['write'];
 type Args = readonly unknown[];
 
+const NOTHING_GIVEN: Headers = new Map();
+
 /**
- * Watches a response without changing it: bytes, return values, callbacks and back-pressure stay as they were. Methods are
- * wrapped before compression's that were mounted earlier see the bytes.
+ * Watches a response without changing it: bytes, return values, callbacks and back-pressure stay as they were. The methods are
+ * wrapped, so that bytes are seen before a compression that was mounted earlier sees them.
  */
-export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: TapFacts): ResponseTap {
-  const original = {
-    write: response.write.bind(response) as (...args: Args) => boolean,
-    end: response.end.bind(response) as (...args: Args) => ServerResponse,
-    writeHead: response.writeHead.bind(response) as (...args: Args) => ServerResponse,
+export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: EndFacts): ResponseTap {
+  const original: Readonly<Record<ResponseMethod, (...args: Args) => unknown>> = {
+    writeHead: response.writeHead.bind(response) as never,
     flushHeaders: response.flushHeaders.bind(response),
+    write: response.write.bind(response) as never,
+    end: response.end.bind(response) as never,
   };
+  let status = 0;
+  let head: TappedHead = { contentType: '', contentEncoding: '' };
+  /** No other response is looked for any more. */
   let isDecided = false;
-  /** What the handler did while its response is held back; `undefined`: it passes. */
-  let held: { readonly calls: [keyof typeof original, Args][]; bytes: number } | undefined;
+  /** Takes what the handler does, while its response is held back. */
+  let hold: ((call: ResponseCall) => void) | undefined;
 
-  function decide(status: number): void {
-    if (isDecided || response.headersSent) return;
+  function decide(next: number, given: Headers): void {
+    if (hold || response.headersSent) return;
+    // Now, for a compression outside will write its own encoding over the handler's.
+    head = readHead(given);
+    if (isDecided) return;
+    status = next;
+    const instead = hooks.instead(next);
+    if (instead) hold = holdResponse(response, instead, { release, replace });
+    else setHeaders(hooks.headers());
+  }
+
+  function release(calls: readonly ResponseCall[]): void {
+    hold = undefined;
     isDecided = true;
-    const decision = hooks.onHead(status);
-    if ('headers' in decision) setHeaders(decision.headers);
-    else {
-      held = { calls: [], bytes: 0 };
-      decision.instead.then(
-        (rendered) => settleHeld(rendered),
-        () => settleHeld(undefined),
-      );
+    setHeaders(hooks.headers());
+    try {
+      for (const [method, args] of calls) send(method, args);
+    } catch {
+      // The handler that is to blame has gone on; half a response is as good as none.
+      response.destroy();
     }
   }
 
-  function settleHeld(rendered: Rendered | undefined): void {
-    if (!held) return;
-    const { calls } = held;
-    held = undefined;
-    if (rendered && !response.headersSent) {
-      replace(rendered);
-      return;
-    }
-    for (const [method, args] of calls) {
-      if (method === 'write' || method === 'end') tell(args);
-      (original[method] as (...args: Args) => unknown)(...args);
-      // An error handler that saw no head sent may have answered a second time.
-      if (method === 'end') return;
-    }
-  }
-
-  /** @returns whether the call was kept back */
-  function hold(method: keyof typeof original, args: Args): boolean {
-    if (!held) return false;
-    held.calls.push([method, args]);
-    const [chunk] = args;
-    if (typeof chunk === 'string' || chunk instanceof Uint8Array) held.bytes += chunk.length;
-    if (held.bytes > MOST_HELD_BYTES) settleHeld(undefined);
-    return true;
-  }
-
-  function tell([chunk, encoding]: Args): void {
-    if (typeof chunk === 'string')
-      hooks.onBytes(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'));
-    else if (chunk instanceof Uint8Array) hooks.onBytes(chunk);
+  function replace(rendered: Rendered): void {
+    hold = undefined;
+    isDecided = true;
+    if (response.headersSent || response.destroyed) return;
+    status = rendered.status;
+    clearAnswer(response);
+    response.statusCode = rendered.status;
+    setHeaders({ ...rendered.headers, 'content-length': String(Buffer.byteLength(rendered.body)) });
+    original.end(rendered.body);
   }
 
   function setHeaders(headers: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   }
 
-  function replace({ status, headers, body }: Rendered): void {
-    for (const name of BODY_HEADERS) response.removeHeader(name);
-    response.statusCode = status;
-    response.statusMessage = '';
-    setHeaders(headers);
-    original.end(body);
+  function send(method: ResponseMethod, args: Args): unknown {
+    if (method === 'writeHead') return original.writeHead(...headAsObject(args));
+    if (method !== 'flushHeaders' && !response.writableEnded) tell(args);
+    return original[method](...args);
   }
 
-  response.writeHead = ((...args: Args) => {
-    decide(args[0] as number);
-    return hold('writeHead', args) ? response : original.writeHead(...args);
-  }) as typeof response.writeHead;
-  response.flushHeaders = () => {
-    decide(response.statusCode);
-    if (!hold('flushHeaders', [])) original.flushHeaders();
-  };
-  response.write = ((...args: Args) => {
-    decide(response.statusCode);
-    if (hold('write', args)) return true;
-    tell(args);
-    return original.write(...args);
-  }) as Write;
-  response.end = ((...args: Args) => {
-    decide(response.statusCode);
-    if (hold('end', args)) return response;
-    tell(args);
-    return original.end(...args);
-  }) as typeof response.end;
+  function tell([chunk, encoding]: Args): void {
+    if (typeof chunk === 'string')
+      hooks.onBytes(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'), head);
+    else if (chunk instanceof Uint8Array) hooks.onBytes(chunk, head);
+  }
 
-  watchClose(response, hooks, facts);
-  return {
-    write(rendered) {
-      isDecided = true;
-      if (response.headersSent || response.destroyed) return;
-      replace(rendered);
-    },
-  };
-}
+  function readHead(given: Headers): TappedHead {
+    const read = (name: string) => String(given.get(name)?.value ?? response.getHeader(name) ?? '');
+    return { contentType: read('content-type'), contentEncoding: read('content-encoding') };
+  }
 
-/** Tells the end of a response once: by its close event, or by looking when somebody took the listeners off. */
-function watchClose(response: ServerResponse, hooks: TapHooks, { clock, stallMs, watch }: TapFacts): void {
-  let isEnded = false;
-  let taken = -1;
-  let takenMs = clock.now();
-  const end = (by: Ending['by']) => {
-    if (isEnded) return;
-    isEnded = true;
-    unwatch();
-    hooks.onEnd(by, response.statusCode);
-  };
-  const onClose = () => end(response.writableEnded ? 'done' : 'left');
-  response.once('close', onClose);
-  const unwatch = watch(() => {
-    if (response.destroyed || response.closed || response.socket?.destroyed) return onClose();
-    if (response.writableFinished) return end('done');
-    const now = response.socket?.bytesWritten ?? 0;
-    if (!response.writableNeedDrain || now !== taken) {
-      taken = now;
-      takenMs = clock.now();
-    } else if (clock.now() - takenMs >= stallMs) {
-      end('stalled');
-      response.destroy();
-    }
-  });
+  const wrap = (method: ResponseMethod, whenHeld: unknown) =>
+    ((...args: Args) => {
+      if (method === 'writeHead') decide(Number(args[0]), headersGiven(args));
+      else decide(response.statusCode, NOTHING_GIVEN);
+      if (!hold) return send(method, args);
+      hold([method, args]);
+      return whenHeld;
+    }) as never;
+  response.writeHead = wrap('writeHead', response);
+  response.flushHeaders = wrap('flushHeaders', undefined);
+  response.write = wrap('write', true);
+  response.end = wrap('end', response);
+
+  watchEnd(response, facts, (by) => hooks.onEnd(by, !hold && response.headersSent ? status || response.statusCode : 0));
+  return { write: replace };
 }

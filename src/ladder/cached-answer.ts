@@ -21,6 +21,7 @@ export interface CachedAnswerOptions {
   readonly maxAnswerBytes?: number;
   /** Keeps answers that call tools too. @defaultValue false */
   readonly toolCalls?: boolean;
+  /** By which answers age. @defaultValue `systemClock` */
   readonly clock?: Clock;
 }
 

@@ -1,8 +1,8 @@
 import { isReservation, type Step } from './step.js';
 
 /**
- * The substitutes that `models[x].cheaper` declares, in order, each admitted afresh at its own price and budgets. Helps
- * where the model, money or a budget for certain models is full; never waits.
+ * The substitutes that `models[x].cheaper` declares, in order, and then theirs, each admitted afresh at its own price and
+ * budgets. Helps where the model, money or a budget for certain models is full; never waits.
  */
 export function cheaperModel(): Step {
   return {
@@ -14,9 +14,13 @@ export function cheaperModel(): Step {
         ({ charge }) => charge.scope === 'model' || charge.dimension === 'usd' || charge.budget.models !== undefined,
       ),
     async attempt(walk) {
-      for (const model of walk.substitutes(walk.call)) {
-        const result = await walk.admit(walk.onModel(walk.call, model));
+      // A substitute's own substitutes come after all that were declared before them.
+      const models = [...walk.substitutes(walk.call)];
+      for (const model of models) {
+        const lesser = walk.onModel(walk.call, model);
+        const result = await walk.admit(lesser);
         if (isReservation(result)) return result;
+        models.push(...walk.substitutes(lesser));
       }
       return undefined;
     },

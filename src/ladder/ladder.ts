@@ -11,29 +11,39 @@ export interface Descent {
   /** Whether answers meant for people may be given here. */
   readonly isForPeople: boolean;
   onSkip(step: Step, why: SkipReason, error?: unknown): void;
+  /** Hears what each step that was tried came to, before the next one is. */
+  onTurn?(found: Reservation | Answer | undefined): Promise<void>;
 }
 
 /** Walks the ladder once: the first step that gives something ends it; `undefined`: shed. */
-export async function descend({ steps, walk, call, isForPeople, onSkip }: Descent): Promise<Reservation | Answer | undefined> {
+export async function descend(descent: Descent): Promise<Reservation | Answer | undefined> {
+  const { steps, walk, isForPeople, onSkip, onTurn } = descent;
   for (const step of steps) {
     if (walk.signal.aborted) return undefined;
     if (step.forPeople && !isForPeople) {
       onSkip(step, 'for-people');
       continue;
     }
-    try {
-      if (!step.canHelp(walk.refusal, call)) {
-        onSkip(step, 'cannot-help');
-        continue;
-      }
-      const found = await step.attempt(walk);
-      if (found) return found;
-      onSkip(step, 'no-help');
-    } catch (error) {
-      onSkip(step, 'failed', error);
-    }
+    const found = await take(step, descent);
+    await onTurn?.(found);
+    if (found) return found;
   }
   return undefined;
+}
+
+async function take(step: Step, { walk, call, onSkip }: Descent): Promise<Reservation | Answer | undefined> {
+  try {
+    if (!step.canHelp(walk.refusal, call)) {
+      onSkip(step, 'cannot-help');
+      return undefined;
+    }
+    const found = await step.attempt(walk);
+    if (!found) onSkip(step, 'no-help');
+    return found;
+  } catch (error) {
+    onSkip(step, 'failed', error);
+    return undefined;
+  }
 }
 
 /** A walk that may look for answers, but admits nobody: the last resort for a handler whose call was refused. */

@@ -1,11 +1,15 @@
 import type { Call, Charge, Refusal, Reservation, Shortage } from '../call.js';
 import type { Cancel, Clock } from '../clock.js';
+import { createFrees } from './frees.js';
+import { createPlaces, isBefore, type Place } from './places.js';
 import { isReservation, type WaitBounds } from './step.js';
 
 /** A call that wants to wait, and how it tries again. */
 export interface Candidate {
   readonly call: Call;
   readonly refusal: Refusal;
+  /** When the refusal came: its waits count from then. Epoch milliseconds. */
+  readonly refusedAtMs: number;
   readonly bounds: WaitBounds;
   /** Runs of visits that already passed go before new visits. */
   readonly hasPassed: boolean;
@@ -14,19 +18,26 @@ export interface Candidate {
   readonly signal: AbortSignal;
   /** {@link Line.frees} from before the store was asked: what was freed since may already have made room. */
   readonly frees: number;
-  admit(): Promise<Reservation | Refusal>;
+  /** Tries again, as somebody who stands at `place`. */
+  admit(place: Place): Promise<Reservation | Refusal>;
+  /** Takes back what `admit` gave too late: nobody waits for it any more. */
+  giveBack(reservation: Reservation): void;
 }
 
 /**
- * Everybody in this process who waits for room. A waiter stands in the line of each budget that refused it last, so it
- * moves between lines and keeps its age; it is tried again when its wait is over or one of those budgets was freed, never
- * by polling, and never past somebody who waits for the same budget before it.
+ * Everybody in this process who waits for room. A waiter stands in the lines of those budgets that keep it waiting longest;
+ * refused again, it moves to other lines and keeps its age. It is tried when it is at the head of all its lines and its wait is
+ * over, one of their counters was freed, or whoever stood before it has gone: never by polling, one try at a time for each
+ * line, and never past somebody who waits for the same budget before it.
  */
 export interface Line {
-  /** Waits; `undefined` when room can't come in time, the line is full, the caller left or the gate closed. */
+  /**
+   * Waits; `undefined` when room can't come in time, the line is full, the caller left or the gate closed. Rejects with what
+   * `admit` rejected with.
+   */
   wait(candidate: Candidate): Promise<Reservation | undefined>;
-  /** The charges that others wait for ahead of such a call, with the wait behind them; empty: it may try. */
-  ahead(charges: readonly Charge[], hasPassed: boolean): readonly Shortage[];
+  /** The charges that others wait for before `place`, with the wait behind them; empty: it may try. */
+  ahead(charges: readonly Charge[], place: Place): readonly Shortage[];
   isWaited(counter: string): boolean;
   /** Tells that these counters may have room again. */
   freed(charges: readonly Charge[]): void;
@@ -38,198 +49,198 @@ export interface Line {
   close(): void;
 }
 
-interface Waiter extends Candidate {
+/** A new visit that has not come to the line yet. */
+const NEWCOMER: Place = { hasPassed: false, arrival: Infinity };
+
+interface Waiter extends Candidate, Place {
   readonly tokens: number;
   readonly deadlineMs: number;
-  refusal: Refusal;
+  /** What it waits for: the lines it stands in. */
+  awaited: readonly Charge[];
   dueMs: number;
+  stopDue: Cancel | undefined;
+  isTrying: boolean;
+  isOverdue: boolean;
   isDone: boolean;
-  finish(result: Reservation | undefined): void;
-}
-
-interface Queued {
-  waiters: number;
-  /** Sum of what the waiters want of this counter. */
-  amount: number;
+  finish(): void;
+  resolve(result: Reservation | undefined): void;
+  reject(error: unknown): void;
 }
 
 export function createLine(clock: Clock): Line {
-  /** Ordered: passed visits first, then arrival. */
-  const waiters: Waiter[] = [];
-  const queued = new Map<string, Queued>();
-  const freedCounters = new Set<string>();
+  const waiters = new Set<Waiter>();
+  const places = createPlaces<Waiter>();
+  const frees = createFrees();
   let tokens = 0;
-  let frees = 0;
-  let isPumping = false;
+  let arrivals = 0;
   let isClosed = false;
-  let timer: Cancel | undefined;
 
-  function stand(waiter: Waiter, refusal: Refusal, sign: 1 | -1): void {
-    for (const { charge } of refusal.full) {
-      const entry = queued.get(charge.counter) ?? { waiters: 0, amount: 0 };
-      entry.waiters += sign;
-      entry.amount += sign * charge.amount;
-      if (entry.waiters > 0) queued.set(charge.counter, entry);
-      else queued.delete(charge.counter);
+  function join(candidate: Candidate): Promise<Reservation | undefined> {
+    return new Promise((resolve, reject) => {
+      const { call, refusal, refusedAtMs, leftMs, signal } = candidate;
+      const onAbort = () => end(waiter, () => resolve(undefined));
+      const stopDeadline = clock.after(leftMs, () => expire(waiter), true);
+      const waiter: Waiter = {
+        ...candidate,
+        arrival: arrivals++,
+        tokens: wants(call),
+        deadlineMs: clock.now() + leftMs,
+        awaited: [],
+        dueMs: Infinity,
+        stopDue: undefined,
+        isTrying: false,
+        isOverdue: false,
+        isDone: false,
+        finish() {
+          signal.removeEventListener('abort', onAbort);
+          stopDeadline();
+        },
+        resolve,
+        reject,
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      waiters.add(waiter);
+      tokens += waiter.tokens;
+      stand(waiter, refusal, refusedAtMs);
+      if (hasMissed(waiter, candidate.frees)) proceed(waiter);
+    });
+  }
+
+  function stand(waiter: Waiter, refusal: Refusal, refusedAtMs: number): void {
+    waiter.awaited = bottlenecks(refusal);
+    places.take(waiter, waiter.awaited);
+    waiter.dueMs = refusal.waitMs > 0 ? refusedAtMs + refusal.waitMs : Infinity;
+    if (waiter.dueMs === Infinity) return;
+    waiter.stopDue = clock.after(Math.max(0, waiter.dueMs - clock.now()), () => proceed(waiter), true);
+  }
+
+  /** @returns the counters it was first in line for */
+  function stepAside(waiter: Waiter): readonly string[] {
+    waiter.stopDue?.();
+    waiter.stopDue = undefined;
+    return places.leave(waiter, waiter.awaited);
+  }
+
+  /** Something was freed, or somebody who stood first has gone: whoever is first now may have room. */
+  function wake(counters: readonly string[]): void {
+    frees.note(counters);
+    for (const counter of counters) {
+      const head = places.head(counter);
+      if (head) proceed(head);
     }
-    if (sign === 1) {
-      waiter.refusal = refusal;
-      waiter.dueMs = dueAt(refusal);
-    }
   }
 
-  function dueAt(refusal: Refusal): number {
-    return refusal.waitMs > 0 ? clock.now() + refusal.waitMs : Infinity;
+  /** Whether one of its counters was freed while it was not standing there. */
+  function hasMissed(waiter: Waiter, since: number): boolean {
+    return frees.since(
+      since,
+      waiter.awaited.map(({ counter }) => counter),
+    );
   }
 
-  function join(waiter: Waiter): void {
-    const index = waiter.hasPassed ? waiters.findIndex((other) => !other.hasPassed) : -1;
-    if (index < 0) waiters.push(waiter);
-    else waiters.splice(index, 0, waiter);
-    tokens += waiter.tokens;
-    stand(waiter, waiter.refusal, 1);
-  }
-
-  function leave(waiter: Waiter, result: Reservation | undefined): void {
+  function end(waiter: Waiter, tell: () => void): void {
     if (waiter.isDone) return;
     waiter.isDone = true;
-    waiters.splice(waiters.indexOf(waiter), 1);
+    waiter.finish();
+    waiters.delete(waiter);
     tokens -= waiter.tokens;
-    stand(waiter, waiter.refusal, -1);
-    for (const { charge } of waiter.refusal.full) freedCounters.add(charge.counter);
-    waiter.finish(result);
+    const led = stepAside(waiter);
+    tell();
+    wake(led);
   }
 
-  /** Tries, in order, each waiter whose time has come and whom nobody blocks; one at a time, for the store's answers to count. */
-  async function pump(): Promise<void> {
-    if (isPumping || isClosed) return;
-    isPumping = true;
-    try {
-      for (let again = true; again && !isClosed; ) again = await passOnce();
-    } finally {
-      isPumping = false;
-      schedule();
-    }
+  /** A try under way may still succeed: an answer that comes a moment late is better than none. */
+  function expire(waiter: Waiter): void {
+    waiter.isOverdue = true;
+    if (!waiter.isTrying) end(waiter, () => waiter.resolve(undefined));
   }
 
-  /** @returns whether something changed that may let another one in */
-  async function passOnce(): Promise<boolean> {
-    const freed = new Set(freedCounters);
-    freedCounters.clear();
-    const blocked = new Set<string>();
-    for (const waiter of [...waiters]) {
-      if (isClosed || waiter.isDone) continue;
-      const counters = waiter.refusal.full.map(({ charge }) => charge.counter);
-      if (counters.some((counter) => blocked.has(counter))) continue;
-      if (clock.now() >= waiter.deadlineMs) {
-        leave(waiter, undefined);
-        continue;
-      }
-      if (waiter.dueMs <= clock.now() || counters.some((counter) => freed.has(counter))) await attempt(waiter);
-      if (!waiter.isDone) for (const { charge } of waiter.refusal.full) blocked.add(charge.counter);
-    }
-    return freedCounters.size > 0;
+  /** Tries a waiter that may have room, unless somebody else must be tried before it. */
+  function proceed(waiter: Waiter): void {
+    if (isClosed || waiter.isDone || waiter.isTrying) return;
+    if (waiter.awaited.every(({ counter }) => places.head(counter) === waiter)) void attempt(waiter);
   }
 
   async function attempt(waiter: Waiter): Promise<void> {
-    const freesBefore = frees;
+    const freesBefore = frees.count;
+    waiter.isTrying = true;
     let result: Reservation | Refusal;
     try {
-      result = await waiter.admit();
-    } catch {
-      leave(waiter, undefined);
+      result = await waiter.admit(waiter);
+    } catch (error) {
+      end(waiter, () => waiter.reject(error));
       return;
     }
-    if (isReservation(result)) {
-      if (waiter.isDone) void result.cancel();
-      else leave(waiter, result);
-      return;
-    }
-    if (waiter.isDone) return;
-    stand(waiter, waiter.refusal, -1);
-    stand(waiter, result, 1);
-    const isTooLate = result.waitMs > 0 && waiter.dueMs > waiter.deadlineMs;
-    if (result.reason !== 'full' || isTooLate) leave(waiter, undefined);
-    else if (frees !== freesBefore) for (const { charge } of result.full) freedCounters.add(charge.counter);
+    waiter.isTrying = false;
+    if (isReservation(result)) settle(waiter, result);
+    else refuse(waiter, result, freesBefore);
   }
 
-  function schedule(): void {
-    timer?.();
-    timer = undefined;
-    if (waiters.length === 0 || isClosed) return;
-    let nextMs = Infinity;
-    for (const waiter of waiters) nextMs = Math.min(nextMs, waiter.deadlineMs, Math.max(waiter.dueMs, clock.now()));
-    timer = clock.after(Math.max(0, nextMs - clock.now()), () => void pump(), true);
+  function settle(waiter: Waiter, reservation: Reservation): void {
+    if (waiter.isDone) waiter.giveBack(reservation);
+    else end(waiter, () => waiter.resolve(reservation));
+  }
+
+  function refuse(waiter: Waiter, refusal: Refusal, freesBefore: number): void {
+    if (waiter.isDone) return;
+    const nowMs = clock.now();
+    const isTooLate = waiter.isOverdue || nowMs + refusal.waitMs >= waiter.deadlineMs;
+    if (refusal.reason !== 'full' || isTooLate) return end(waiter, () => waiter.resolve(undefined));
+    const led = stepAside(waiter);
+    stand(waiter, refusal, nowMs);
+    if (hasMissed(waiter, freesBefore)) proceed(waiter);
+    wake(led.filter((counter) => places.head(counter) !== waiter));
+  }
+
+  function promisedMs(charge: Charge, place: Place): number {
+    const head = places.head(charge.counter);
+    if (!head || charge.window.kind !== 'sliding' || charge.limit <= 0) return 0;
+    const headMs = Number.isFinite(head.dueMs) ? Math.max(0, head.dueMs - clock.now()) : 0;
+    return headMs + (places.amountBefore(charge.counter, place) * charge.window.ms) / charge.limit;
   }
 
   return {
     wait(candidate) {
-      const { call, refusal, bounds, leftMs, signal } = candidate;
-      const wants = call.heldInputTokens + call.expectedOutputTokens;
-      const isFull = waiters.length >= bounds.maxRequests || tokens + wants > bounds.maxTokens;
-      if (isClosed || isFull || signal.aborted || refusal.waitMs > leftMs || leftMs <= 0) return Promise.resolve(undefined);
-      return new Promise((resolve) => {
-        const onAbort = () => {
-          leave(waiter, undefined);
-          void pump();
-        };
-        const waiter: Waiter = {
-          ...candidate,
-          tokens: wants,
-          deadlineMs: clock.now() + leftMs,
-          dueMs: Infinity,
-          isDone: false,
-          finish(result) {
-            signal.removeEventListener('abort', onAbort);
-            resolve(result);
-          },
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
-        join(waiter);
-        if (frees !== candidate.frees) this.freed(refusal.full.map(({ charge }) => charge));
-        else schedule();
-      });
+      const { call, refusal, refusedAtMs, bounds, leftMs, signal } = candidate;
+      const isFull = waiters.size >= bounds.maxRequests || tokens + wants(call) > bounds.maxTokens;
+      const isHopeless = leftMs <= 0 || refusedAtMs + refusal.waitMs >= clock.now() + leftMs;
+      return isClosed || isFull || isHopeless || signal.aborted ? Promise.resolve(undefined) : join(candidate);
     },
-    ahead(charges, hasPassed) {
-      if (waiters.length === 0) return [];
-      const counters = new Set<string>();
-      for (const waiter of waiters) {
-        if (hasPassed && !waiter.hasPassed) continue;
-        for (const { charge } of waiter.refusal.full) counters.add(charge.counter);
-      }
-      return charges
-        .filter((charge) => counters.has(charge.counter))
-        .map((charge) => ({ charge, waitMs: this.promisedMs(charge) }));
+    ahead(charges, place) {
+      const isHeldUp = ({ counter }: Charge) => {
+        const head = places.head(counter);
+        return head !== undefined && isBefore(head, place);
+      };
+      return waiters.size === 0
+        ? []
+        : charges.filter(isHeldUp).map((charge) => ({ charge, waitMs: Math.ceil(promisedMs(charge, place)) }));
     },
-    isWaited: (counter) => queued.has(counter),
+    isWaited: (counter) => places.head(counter) !== undefined,
     freed(charges) {
-      frees++;
-      if (waiters.length === 0) return;
-      let isAwaited = false;
-      for (const { counter } of charges) {
-        if (!queued.has(counter)) continue;
-        freedCounters.add(counter);
-        isAwaited = true;
-      }
-      if (isAwaited) void pump();
-    },
-    promisedMs(charge) {
-      const entry = queued.get(charge.counter);
-      if (!entry || charge.window.kind !== 'sliding' || charge.limit <= 0) return 0;
-      const head = waiters.find((waiter) => waiter.refusal.full.some((shortage) => shortage.charge.counter === charge.counter));
-      const headMs = head && Number.isFinite(head.dueMs) ? Math.max(0, head.dueMs - clock.now()) : 0;
-      return headMs + (entry.amount * charge.window.ms) / charge.limit;
+      wake(charges.map(({ counter }) => counter));
     },
     get frees() {
-      return frees;
+      return frees.count;
     },
+    promisedMs: (charge) => promisedMs(charge, NEWCOMER),
     get depth() {
-      return waiters.length;
+      return waiters.size;
     },
     close() {
       isClosed = true;
-      timer?.();
-      for (const waiter of [...waiters]) leave(waiter, undefined);
+      for (const waiter of waiters) end(waiter, () => waiter.resolve(undefined));
     },
   };
+}
+
+function wants({ heldInputTokens, expectedOutputTokens }: Call): number {
+  return heldInputTokens + expectedOutputTokens;
+}
+
+/**
+ * The charges that keep a call waiting longest, and those of which nobody knows how long. The others will have room before:
+ * standing in their lines would only hold up those who need nothing else.
+ */
+function bottlenecks({ full, waitMs }: Refusal): readonly Charge[] {
+  return full.filter((shortage) => shortage.waitMs === 0 || shortage.waitMs >= waitMs).map(({ charge }) => charge);
 }

@@ -89,12 +89,12 @@ export function createEvents(): Events {
   const listeners = new Map<EventName, Set<Listener<never>>>();
   return {
     emit(name, event) {
-      for (const listener of listeners.get(name) ?? []) {
+      for (const listener of [...(listeners.get(name) ?? [])]) {
+        // A hook observes; whatever it throws, now or later, must not change what the caller receives.
         try {
-          (listener as Listener<typeof name>)(event);
-        } catch {
-          // A hook observes; whatever it throws must not change what the caller receives.
-        }
+          const result: unknown = (listener as Listener<typeof name>)(event);
+          if (result instanceof Promise) result.catch(() => {});
+        } catch {}
       }
     },
     has: (name) => (listeners.get(name)?.size ?? 0) > 0,

@@ -10,7 +10,17 @@ export function hashedScopes(visit: Visit): Readonly<Record<string, string>> {
 
 export function callFacts(call: Call): CallFacts {
   const { visit, requestedModel, model } = call;
-  return { route: routeOf(visit), scopes: hashedScopes(visit), requestedModel, model };
+  return {
+    route: routeOf(visit),
+    scopes: hashedScopes(visit),
+    requestedModel: modelFact(requestedModel),
+    model: modelFact(model),
+  };
+}
+
+/** A model as it may be written down: its name is the caller's text, and only what looks like one is repeated. */
+export function modelFact(model: string | undefined): string | undefined {
+  return model === undefined || /^[\w./:@-]{1,128}$/.test(model) ? model : '(unnamed)';
 }
 
 export function routeOf(visit: Visit): string | undefined {

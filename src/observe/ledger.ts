@@ -51,18 +51,13 @@ export function createLedger(clock: Clock): Ledger {
 
   function countsOf(scope: string, key: string): Counts {
     const hour = Math.floor(clock.now() / HOUR_MS);
-    let scopes = hours.get(hour);
-    if (!scopes) {
-      hours.set(hour, (scopes = new Map()));
-      for (const old of hours.keys()) if (old <= hour - HOURS_KEPT) hours.delete(old);
-    }
-    let keys = scopes.get(scope);
-    if (!keys) scopes.set(scope, (keys = new Map()));
-    const name = keys.has(key) || keys.size < MOST_KEYS ? key : OTHERS;
-    let counts = keys.get(name);
-    if (!counts)
-      keys.set(name, (counts = { calls: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, microUsd: 0, answers: 0 }));
-    return counts;
+    for (const old of hours.keys()) if (old <= hour - HOURS_KEPT) hours.delete(old);
+    const keys = getOrMake(
+      getOrMake(hours, hour, () => new Map()),
+      scope,
+      () => new Map(),
+    );
+    return getOrMake(keys, keys.has(key) || keys.size < MOST_KEYS ? key : OTHERS, noCounts);
   }
 
   function* everyScope(identity: Identity, model: string | undefined): Iterable<Counts> {
@@ -86,8 +81,9 @@ export function createLedger(clock: Clock): Ledger {
     },
     usage({ scope, top = 10, since = 0 }) {
       const sums = new Map<string, Counts>();
+      const oldest = Math.floor(clock.now() / HOUR_MS) - HOURS_KEPT + 1;
       for (const [hour, scopes] of hours) {
-        if ((hour + 1) * HOUR_MS <= since) continue;
+        if (hour < oldest || (hour + 1) * HOUR_MS <= since) continue;
         for (const [key, counts] of scopes.get(scope) ?? []) sums.set(key, sum(sums.get(key), counts));
       }
       return [...sums]
@@ -107,4 +103,16 @@ function sum(a: Counts | undefined, b: Counts): Counts {
     microUsd: (a?.microUsd ?? 0) + b.microUsd,
     answers: (a?.answers ?? 0) + b.answers,
   };
+}
+
+function noCounts(): Counts {
+  return { calls: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, microUsd: 0, answers: 0 };
+}
+
+function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }

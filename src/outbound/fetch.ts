@@ -2,10 +2,13 @@ import type { Call, Outcome, Rendered, Sent } from '../call.js';
 import type { Clock } from '../clock.js';
 import { type AnswerFindings, createAnswerReader } from '../dialects/answer-reader.js';
 import type { Complaint, Dialect, Draft } from '../dialects/dialect.js';
+import { carefulReading } from '../dialects/reading.js';
 import type { Registry } from '../dialects/registry.js';
 import { createEventFilter } from '../dialects/sse.js';
 import type { GovernedRun } from '../run.js';
 import type { Visit } from '../visit.js';
+import { createLeaving, type Leaving } from './leaving.js';
+import { type Outgoing, readOutgoing } from './outgoing.js';
 import { tapStream } from './stream-tap.js';
 
 /** A fetch as SDKs take it. */
@@ -20,8 +23,8 @@ export interface FetchParts {
   readonly tapBytes: number;
   /** The fetch underneath. */
   readonly base: FetchLike;
-  /** A visit for a call on `model` begun now, inside the one it belongs to. */
-  enter(model: string): Visit;
+  /** A visit for a call on `model` begun now, inside the one it belongs to; `signal` fires when its caller has left. */
+  enter(model: string, signal: AbortSignal): Visit;
   draft(visit: Visit, dialect: Dialect, draft: Draft, body: unknown): Call;
   /** Why a model is not allowed; `undefined`: it is. */
   objection(draft: Draft): Complaint | undefined;
@@ -35,13 +38,6 @@ export interface FetchParts {
   complain(complaint: Complaint, dialect: Dialect): Rendered;
 }
 
-/** A request that can be read and sent again. */
-interface Outgoing {
-  readonly url: string;
-  readonly init: RequestInit;
-  readonly json: unknown;
-}
-
 /**
  * Wraps a fetch: calls in a known dialect are admitted, sent with the admitted model, and settled from what the provider
  * reports; everything else passes untouched.
@@ -49,15 +45,37 @@ interface Outgoing {
 export function createFetch(parts: FetchParts): FetchLike {
   return async function spillwayFetch(input, init) {
     const outgoing = await readOutgoing(input, init);
-    const found = outgoing && parts.registry.detect(outgoing.json, pathOf(outgoing.url));
+    const found = outgoing && parts.registry.detect(outgoing.json, new URL(outgoing.url).pathname);
     if (!outgoing || !found) return parts.base(input, init);
-    outgoing.init.signal?.throwIfAborted();
-    const objection = parts.objection(found.draft);
-    if (objection) return toResponse(parts.complain(objection, found.dialect));
-    const call = parts.draft(parts.enter(found.draft.model), found.dialect, found.draft, outgoing.json);
-    const outcome = await parts.run(call, (admitted, body) => send(parts, admitted, body, outgoing));
-    return 'value' in outcome ? outcome.value : toResponse(parts.render(outcome));
+    const { dialect, draft } = found;
+    const leaving = createLeaving();
+    leaving.follow(outgoing.signal);
+    leaving.signal.throwIfAborted();
+    const objection = parts.objection(draft);
+    if (objection) return toResponse(parts.complain(objection, dialect));
+    const visit = parts.enter(draft.model, leaving.signal);
+    leaving.follow(visit.outer?.signal);
+    return pass(parts, parts.draft(visit, dialect, draft, outgoing.json), outgoing, leaving);
   };
+}
+
+/** Takes a call past the gate; whoever leaves while it waits costs nothing. */
+async function pass(parts: FetchParts, call: Call, outgoing: Outgoing, leaving: Leaving): Promise<Response> {
+  let isSent = false;
+  try {
+    leaving.signal.throwIfAborted();
+    const outcome = await parts.run(call, async (admitted, body) => {
+      const sent = await send(parts, admitted, body, outgoing, leaving);
+      isSent = true;
+      return sent;
+    });
+    if ('value' in outcome) return outcome.value;
+    leaving.signal.throwIfAborted();
+    return toResponse(parts.render(outcome));
+  } finally {
+    // Once it is sent, its signals matter until its body has come to its end.
+    if (!isSent) leaving.release();
+  }
 }
 
 function toResponse({ status, headers, body }: Rendered): Response {
@@ -65,14 +83,12 @@ function toResponse({ status, headers, body }: Rendered): Response {
 }
 
 /** Sends an admitted call and watches its answer. A rejection (no connection, an abort) is left to the run to settle. */
-async function send(parts: FetchParts, call: Call, body: unknown, { url, init, json }: Outgoing): Promise<Sent<Response>> {
+async function send(parts: FetchParts, call: Call, body: unknown, outgoing: Outgoing, leaving: Leaving): Promise<Sent<Response>> {
   const dialect = call.dialect as Dialect;
   const draft = call.draft as Draft;
   const hidesUsage = draft.stream && !draft.wantsUsage;
   const sentBody = hidesUsage ? dialect.rewrite(body, { includeUsage: true }) : body;
-  const upstream = new AbortController();
-  const signal = AbortSignal.any([upstream.signal, call.visit.signal, ...(init.signal ? [init.signal] : [])]);
-  const response = await parts.base(url, { ...(sentBody === json ? init : withBody(init, sentBody)), signal });
+  const response = await outgoing.send(parts.base, sentBody, leaving.signal);
   const contentType = response.headers.get('content-type') ?? '';
   const learnBytes = response.ok ? parts.learnBytes(call) : 0;
   return tapStream(response, {
@@ -83,14 +99,10 @@ async function send(parts: FetchParts, call: Call, body: unknown, { url, init, j
       learnBytes,
       countText: (text) => parts.countText(text, call.model),
     }),
-    filter:
-      hidesUsage && /^text\/event-stream\b/i.test(contentType)
-        ? createEventFilter((event) => dialect.isUsageOnly(event))
-        : undefined,
+    filter: hidesUsage && isEventStream(contentType) ? createEventFilter(carefulReading(dialect).isUsageOnly) : undefined,
     clock: parts.clock,
     stallMs: parts.stallMs,
-    signal,
-    abort: () => upstream.abort(),
+    leaving,
     watch: parts.watch,
     onFindings: (findings) => {
       if (learnBytes > 0) parts.learn(call, findings);
@@ -98,48 +110,4 @@ async function send(parts: FetchParts, call: Call, body: unknown, { url, init, j
   });
 }
 
-/** Reads a POST with a JSON body; `undefined` for anything else, which must pass as it is. */
-async function readOutgoing(input: string | URL | Request, init: RequestInit | undefined): Promise<Outgoing | undefined> {
-  if (typeof input === 'string' || input instanceof URL) {
-    if ((init?.method ?? 'GET').toUpperCase() !== 'POST') return undefined;
-    const json = parseBody(init?.body);
-    return json === undefined ? undefined : { url: String(input), init: init ?? {}, json };
-  }
-  const request = new Request(input, init);
-  if (request.method !== 'POST' || !/\bjson\b/i.test(request.headers.get('content-type') ?? '')) return undefined;
-  const body = await request.clone().text();
-  const json = parseBody(body);
-  if (json === undefined) return undefined;
-  const { url, method, headers, signal, redirect } = request;
-  return { url, init: { method, headers, body, signal, redirect }, json };
-}
-
-function parseBody(body: unknown): unknown {
-  const text =
-    typeof body === 'string'
-      ? body
-      : body instanceof Uint8Array || body instanceof ArrayBuffer
-        ? Buffer.from(body as never).toString('utf8')
-        : '';
-  if (!/^\s*\{/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The same request with another body: a length that the caller wrote down no longer holds. */
-function withBody(init: RequestInit, body: unknown): RequestInit {
-  const headers = new Headers(init.headers);
-  headers.delete('content-length');
-  return { ...init, headers, body: JSON.stringify(body) };
-}
-
-function pathOf(url: string): string | undefined {
-  try {
-    return new URL(url).pathname;
-  } catch {
-    return undefined;
-  }
-}
+const isEventStream = (contentType: string): boolean => /^text\/event-stream\b/i.test(contentType);

@@ -1,6 +1,7 @@
 import type { Ending, Sent } from '../call.js';
 import type { Clock } from '../clock.js';
 import type { AnswerFindings, AnswerReader } from '../dialects/answer-reader.js';
+import type { Leaving } from './leaving.js';
 
 /** What is done with the bytes of a provider's answer on their way to the caller. */
 export interface StreamTapFacts {
@@ -10,78 +11,102 @@ export interface StreamTapFacts {
   readonly clock: Clock;
   /** A caller that takes nothing for so long is treated as gone, in ms. */
   readonly stallMs: number;
-  /** Fires when the caller has left. */
-  readonly signal: AbortSignal;
-  /** Ends the upstream request. */
-  abort(): void;
+  /** Fires when the caller has left, and ends the upstream request; released when the body has come to its end. */
+  readonly leaving: Leaving;
   watch(watcher: () => void): () => void;
   onFindings(findings: AnswerFindings): void;
 }
 
 /** The same response, watched: its bytes pass untouched and unbuffered, and `ended` tells how they came to their end. */
 export function tapStream(response: Response, facts: StreamTapFacts): Sent<Response> {
-  const source = response.body?.getReader();
-  const watched = watchEnd(response.status, facts);
+  const source = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const watched = watchEnd(response, facts);
   if (!source) {
     watched.end('done');
     return { value: response, ended: watched.ended };
   }
   const { reader, filter } = facts;
+  const read = () => source.read();
 
   /** Reads on until there is something to pass, for a hidden event must not look like the end of the stream. */
-  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  async function pull(controller: ReadableByteStreamController): Promise<void> {
     for (;;) {
-      const { done, value } = await watched.reading(() => (source as ReadableStreamDefaultReader<Uint8Array>).read());
+      const { done, value } = await watched.reading(read);
       if (!done) reader.push(value);
       const passed = done ? (filter?.flush() ?? []) : filter ? filter.push(value) : [value];
-      for (const bytes of passed) controller.enqueue(bytes);
+      // A stream takes over the memory of what it is given, and several pieces may share it.
+      for (const bytes of passed) controller.enqueue(new Uint8Array(bytes));
       if (done) {
         watched.end('done');
         controller.close();
+        controller.byobRequest?.respond(0);
       }
       if (done || passed.length > 0) return;
     }
   }
   async function cancel(reason: unknown): Promise<void> {
     watched.end('left');
-    facts.abort();
     await source?.cancel(reason).catch(() => {});
   }
 
   const headers = new Headers(response.headers);
   if (filter) headers.delete('content-length');
-  const { status, statusText, url, redirected } = response;
-  const value = new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), { status, statusText, headers });
-  Object.defineProperties(value, { url: { value: url }, redirected: { value: redirected } });
-  return { value, ended: watched.ended };
+  return { value: withBody(response, headers, new ReadableStream({ type: 'bytes', pull, cancel })), ended: watched.ended };
 }
 
-/** Makes sure that an answer ends exactly once: read to its end, failed, left, or never taken. */
-function watchEnd(status: number, { reader, clock, stallMs, signal, abort, watch, onFindings }: StreamTapFacts) {
+/** The same response with another body. */
+function withBody(response: Response, headers: Headers, body: ReadableStream): Response {
+  const { status, statusText } = response;
+  const isPlain = status >= 200 && status <= 599;
+  const value = new Response(body, { status: isPlain ? status : 200, statusText, headers });
+  return likened(value, response, isPlain ? ['url', 'redirected', 'type'] : ['url', 'redirected', 'type', 'status', 'ok']);
+}
+
+/** What a constructor cannot be told is taken over, and handed on to clones. */
+function likened(value: Response, model: Response, names: readonly (keyof Response)[]): Response {
+  for (const name of names) Object.defineProperty(value, name, { value: model[name] });
+  Object.defineProperty(value, 'clone', { value: () => likened(Response.prototype.clone.call(value), model, names) });
+  return value;
+}
+
+/** Makes sure that an answer is told of exactly once: read to its end, failed, left, or never taken. */
+function watchEnd(response: Response, { reader, clock, stallMs, leaving, watch, onFindings }: StreamTapFacts) {
+  const { signal } = leaving;
   let resolveEnded: (ending: Ending) => void = () => {};
   const ended = new Promise<Ending>((resolve) => {
     resolveEnded = resolve;
   });
-  let isEnded = false;
+  let isTold = false;
   let isReading = false;
   let takenMs = clock.now();
+  let unwatch: () => void = () => {};
 
+  function tell(by: Ending['by']): void {
+    if (isTold) return;
+    isTold = true;
+    const findings = reader.findings(by === 'done');
+    if (by === 'done' && response.ok) onFindings(findings);
+    resolveEnded({ by, status: response.status, usage: findings.usage, sentOutputTokens: findings.outputTokens });
+  }
   function end(by: Ending['by']): void {
-    if (isEnded) return;
-    isEnded = true;
     unwatch();
     signal.removeEventListener('abort', onAbort);
-    const findings = reader.findings(by === 'done');
-    if (by === 'done') onFindings(findings);
-    resolveEnded({ by, status, usage: findings.usage, sentOutputTokens: findings.outputTokens });
+    leaving.release();
+    tell(by);
   }
   const onAbort = () => end('left');
-  signal.addEventListener('abort', onAbort, { once: true });
-  const unwatch = watch(() => {
-    if (isReading || clock.now() - takenMs < stallMs) return;
-    end('stalled');
-    abort();
-  });
+
+  // An error is told with its head: nothing was produced, and whether anybody reads its body changes nothing.
+  if (!response.ok) tell('done');
+  if (signal.aborted) end('left');
+  else {
+    signal.addEventListener('abort', onAbort, { once: true });
+    unwatch = watch(() => {
+      if (isReading || clock.now() - takenMs < stallMs) return;
+      end('stalled');
+      leaving.abort();
+    });
+  }
 
   async function reading<T>(read: () => Promise<T>): Promise<T> {
     isReading = true;

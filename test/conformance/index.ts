@@ -8,3 +8,6 @@ export {
   type ProviderStats,
 } from '../support/provider.js';
 export { createVirtualClock, type VirtualClock } from '../support/virtual-clock.js';
+export { type AdapterConformanceOptions, adapterConformance, type MakeApp, type Part, type Turn } from './adapter.js';
+export { type DialectSamples, type DialectSuite, dialectConformance } from './dialect.js';
+export { type StoreConformanceOptions, type StoreUnderTest, storeConformance } from './store.js';

@@ -18,7 +18,6 @@ interface Import {
   /** The file it means when the specifier is relative. */
   readonly target: string | undefined;
   readonly typeOnly: boolean;
-  readonly names: readonly string[];
 }
 
 interface Module {
@@ -38,14 +37,11 @@ const THIRD_PARTY: Readonly<Record<string, readonly string[]>> = {
 
 const INTERFACE_FILES = ['src/stores/store.ts', 'src/dialects/dialect.ts', 'src/ladder/step.ts', 'src/clock.ts', 'src/call.ts'];
 
-/**
- * Folders of implementations that must not know each other. A file is one when it takes the interface's type; `apart` are
- * those that take it for another reason.
- */
+/** Folders of implementations that must not know each other, and the interface they implement. */
 const FAMILIES = [
-  { folder: 'src/ladder/', type: 'Step', apart: ['step.ts', 'ladder.ts', 'line.ts'] },
-  { folder: 'src/dialects/', type: 'Dialect', apart: ['dialect.ts', 'registry.ts', 'sse.ts'] },
-  { folder: 'src/stores/', type: 'Store', apart: ['store.ts', 'reservation.ts'] },
+  { folder: 'src/ladder/', type: 'Step' },
+  { folder: 'src/dialects/', type: 'Dialect' },
+  { folder: 'src/stores/', type: 'Store' },
 ];
 
 const TIMER_MODULES = ['timers', 'timers/promises', 'perf_hooks'];
@@ -102,21 +98,38 @@ function adapterImports(module: Module): Violation[] {
 }
 
 function siblings(core: readonly Module[]): (module: Module) => Violation[] {
-  const familyOf = ({ path, imports }: Module) =>
-    FAMILIES.find(
-      ({ folder, type, apart }) =>
-        path.startsWith(folder) &&
-        !apart.includes(path.slice(folder.length)) &&
-        imports.some(({ target, names }) => target?.startsWith(folder) && names.includes(type)),
-    );
-  const implementations = new Map(core.map((module) => [module.path, familyOf(module)]));
+  const families = new Map(
+    core.map(({ path, ast }) => [
+      path,
+      FAMILIES.find(({ folder, type }) => path.startsWith(folder) && implementsType(ast, type)),
+    ]),
+  );
   return (module) => {
-    const family = implementations.get(module.path);
+    const family = families.get(module.path);
     if (!family) return [];
     return module.imports
-      .filter(({ target }) => target !== undefined && implementations.get(target) === family)
+      .filter(({ target }) => target !== undefined && families.get(target) === family)
       .flatMap((imported) => at(imported, `one ${family.type} does not import another: ${imported.specifier}`));
   };
+}
+
+/** Whether a file gives the world a thing of this type: as a value, from a function, as a class or as a wider interface. */
+function implementsType(ast: ts.SourceFile, name: string): boolean {
+  const isIt = (node: ts.Node | undefined): boolean =>
+    node !== undefined &&
+    ((ts.isTypeReferenceNode(node) && node.typeName.getText() === name) ||
+      (ts.isExpressionWithTypeArguments(node) && node.expression.getText() === name) ||
+      (ts.isIntersectionTypeNode(node) && node.types.some(isIt)));
+  return ast.statements.some((node) => {
+    if (ts.isFunctionDeclaration(node)) return isIt(node.type);
+    if (ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node))
+      return node.heritageClauses?.some(({ types }) => types.some(isIt)) === true;
+    if (!ts.isVariableStatement(node)) return false;
+    return node.declarationList.declarations.some(({ type, initializer }) => {
+      if (initializer && ts.isArrowFunction(initializer)) return isIt(initializer.type);
+      return isIt(type) || (initializer !== undefined && ts.isSatisfiesExpression(initializer) && isIt(initializer.type));
+    });
+  });
 }
 
 function interfaces(module: Module): Violation[] {
@@ -191,20 +204,17 @@ function cycles(core: readonly Module[]): Violation[] {
 function parse(path: string, text: string): Module {
   const ast = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const imports: Import[] = [];
-  const add = (node: ts.Node, specifier: ts.Node | undefined, typeOnly: boolean, names: readonly string[] = []) => {
+  const add = (node: ts.Node, specifier: ts.Node | undefined, typeOnly: boolean) => {
     if (!specifier || !ts.isStringLiteralLike(specifier)) return;
     const isRelative = specifier.text.startsWith('.');
     const target = isRelative ? posix.join(posix.dirname(path), specifier.text).replace(/\.js$/, '.ts') : undefined;
-    imports.push({ from: path, line: lineOf(node), specifier: specifier.text, target, typeOnly, names });
+    imports.push({ from: path, line: lineOf(node), specifier: specifier.text, target, typeOnly });
   };
 
   visit(ast, (node) => {
     if (ts.isImportDeclaration(node)) {
       // `import { type A }` still loads the module when its text is kept verbatim: only `import type` counts.
-      const bindings = node.importClause?.namedBindings;
-      const names =
-        bindings && ts.isNamedImports(bindings) ? bindings.elements.map((name) => (name.propertyName ?? name.name).text) : [];
-      add(node, node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword, names);
+      add(node, node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
     } else if (ts.isExportDeclaration(node)) {
       add(node, node.moduleSpecifier, node.isTypeOnly);
     } else if (
@@ -213,7 +223,7 @@ function parse(path: string, text: string): Module {
     ) {
       add(node, node.arguments[0], false);
     } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
-      add(node, node.argument.literal, true, node.qualifier ? [node.qualifier.getText()] : []);
+      add(node, node.argument.literal, true);
     }
   });
   return { path, ast, imports };

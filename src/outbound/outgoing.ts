@@ -1,0 +1,99 @@
+import type { FetchLike } from './fetch.js';
+
+/** A POST with a JSON body, read without being used up. */
+export interface Outgoing {
+  readonly url: string;
+  readonly json: unknown;
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined;
+  /** Sends it, byte for byte as it was given unless `body` is another one than `json`. */
+  send(base: FetchLike, body: unknown, signal: AbortSignal): Promise<Response>;
+}
+
+/**
+ * Reads what was given to a fetch. `undefined` for everything that must pass as it is: other methods, bodies that are no JSON
+ * object in memory, and whatever a fetch refuses by itself, so that its own error reaches the caller. `input` and `init` can
+ * still be used afterwards.
+ */
+export async function readOutgoing(input: string | URL | Request, init: RequestInit | undefined): Promise<Outgoing | undefined> {
+  try {
+    return input instanceof Request ? await readRequest(input, init ?? {}) : readInit(input, init ?? {});
+  } catch {
+    return undefined;
+  }
+}
+
+function readInit(input: string | URL, init: RequestInit): Outgoing | undefined {
+  if (!isPost(init.method)) return undefined;
+  const url = new URL(input).href;
+  const json = parseObject(init.body);
+  const { signal } = init;
+  if (json === undefined || !isSignal(signal)) return undefined;
+  return {
+    url,
+    json,
+    signal: signal ?? undefined,
+    send: (base, body, joined) => base(input, { ...(body === json ? init : changed(init, init, body)), signal: joined }),
+  };
+}
+
+async function readRequest(input: Request, init: RequestInit): Promise<Outgoing | undefined> {
+  const headers = init.headers ?? input.headers;
+  if (!isPost(init.method ?? input.method)) return undefined;
+  const given = init.body ?? (mayBeJson(headers) && !input.bodyUsed ? await bytesOf(input) : undefined);
+  const json = parseObject(given);
+  const signal = init.signal === undefined ? input.signal : init.signal;
+  if (json === undefined || !isSignal(signal)) return undefined;
+  return {
+    url: input.url,
+    json,
+    signal: signal ?? undefined,
+    send(base, body, joined) {
+      const how =
+        body === json ? { ...init, body: given as BodyInit } : changed({ ...init, body: given as BodyInit }, { headers }, body);
+      const request = new Request(input, { ...how, signal: joined });
+      // A fetch uses the body of its request up; a copy of it was sent.
+      if (!input.bodyUsed) input.body?.cancel().catch(() => {});
+      return base(request);
+    },
+  };
+}
+
+const isPost = (method: string | undefined): boolean => method?.toUpperCase() === 'POST';
+
+/** Anything that a fetch takes for a signal; other libraries bring their own. */
+function isSignal(value: unknown): value is AbortSignal | null | undefined {
+  if (value === undefined || value === null) return true;
+  const { aborted, addEventListener } = value as Partial<AbortSignal>;
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function';
+}
+
+/** A body of another kind may be endless, and is not read. */
+function mayBeJson(headers: HeadersInit): boolean {
+  return /\bjson\b|^text\/plain\b/i.test(new Headers(headers).get('content-type') ?? '');
+}
+
+async function bytesOf(request: Request): Promise<Uint8Array> {
+  return new Uint8Array(await request.clone().arrayBuffer());
+}
+
+function parseObject(body: unknown): unknown {
+  const text = typeof body === 'string' ? body : isBytes(body) ? viewOf(body).toString('utf8') : '';
+  return /^\s*\{/.test(text) ? JSON.parse(text) : undefined;
+}
+
+function isBytes(body: unknown): body is ArrayBuffer | ArrayBufferView {
+  return body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+}
+
+function viewOf(body: ArrayBuffer | ArrayBufferView): Buffer {
+  return body instanceof ArrayBuffer ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
+/** The same with another body, in the form it came in: a length that the caller wrote down no longer holds. */
+function changed(init: RequestInit, { headers: given }: RequestInit, body: unknown): RequestInit {
+  const headers = new Headers(given);
+  headers.delete('content-length');
+  const text = JSON.stringify(body);
+  return { ...init, headers, body: typeof init.body === 'string' ? text : new TextEncoder().encode(text) };
+}

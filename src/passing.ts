@@ -1,0 +1,190 @@
+import type { Call, Ending, Identity, Outcome, Rendered, Send } from './call.js';
+import type { Core } from './core.js';
+import { type AnswerFindings, type AnswerReader, createAnswerReader } from './dialects/answer-reader.js';
+import { checkHead } from './http/head.js';
+import type { Instead } from './http/held-response.js';
+import { outcomeHeaders, renderAnswer } from './http/render.js';
+import { hashedScopes } from './observe/facts.js';
+import { createPassage, type Passage, renderOutcome } from './passage.js';
+import { rescue } from './run.js';
+import { jsonText } from './tokens/json-text.js';
+import type { Visit } from './visit.js';
+
+/** How the response of a request came to its end. */
+export interface Closing {
+  readonly by: Ending['by'];
+  /** 0: no head was sent. */
+  readonly status: number;
+  readonly findings: AnswerFindings | undefined;
+  readonly sentBytes: number;
+  /** Whether the bytes were readable: not compressed by the handler. */
+  readonly isPlain: boolean;
+}
+
+/** A request that may ask for admission. */
+export interface Passing {
+  readonly visit: Visit;
+  /** What the handler sees. */
+  readonly passage: Passage;
+  /** Whether the handler was let run. */
+  readonly hasPassed: boolean;
+  run(send: Send<void>): Promise<Outcome<void>>;
+  render(outcome: Exclude<Outcome<never>, { value: never }>): Rendered;
+  /** Looks for an answer in the place of a handler that answers with this status; `undefined`: the handler's own goes out. */
+  rescue(status: number): Instead | undefined;
+  /** Headers for the head that goes out now. */
+  headers(): Readonly<Record<string, string>>;
+  /** Reads the handler's response when it may be the call's own; `undefined`: nothing is to be read. */
+  reader(contentType: string): AnswerReader | undefined;
+  /** The response came to its end. Once. */
+  close(closing: Closing): Ending;
+}
+
+/** What a mount knows of the requests that passed it before. */
+export interface MountMemory {
+  /** Calls were seen inside: from then on a request without one made none. */
+  hasSeenCalls: boolean;
+  hasToldUnseen: boolean;
+}
+
+export interface PassingParts {
+  readonly core: Core;
+  readonly memory: MountMemory;
+  readonly visit: Visit;
+  readonly call: Call;
+  /** Size of the body as it came, in bytes; `undefined`: not known. */
+  readonly bodyBytes: number | undefined;
+  readonly headers: boolean;
+  identityOf(given: unknown): Identity;
+  /** What may be shown of a rendered answer. */
+  shown(rendered: Rendered): Rendered;
+}
+
+/** Output charged at most for an answer that nobody could read, in tokens. */
+const MOST_UNSEEN_OUTPUT_TOKENS = 4_096;
+
+/** Runs inside a visit that are the same request at another mount, and no calls. */
+const mountsInside = new WeakMap<Visit, number>();
+
+/** Begins the way of one request past one mount. From here on it counts as open, until it is closed. */
+export function createPassing({ core, memory, visit, call, bodyBytes, headers, identityOf, shown }: PassingParts): Passing {
+  const { events, options: gate } = core;
+  const { shared } = visit;
+  const startMs = gate.clock.now();
+  let hasPassed = false;
+  let isAnswered = false;
+  // A refused request's visit has no run under way; its dialect still says who speaks to people.
+  visit.call = call;
+  core.openVisits++;
+
+  function expectsRuns(): boolean {
+    memory.hasSeenCalls ||= visit.runsSeen > (mountsInside.get(visit) ?? 0);
+    return memory.hasSeenCalls && visit.runsSeen === 0;
+  }
+
+  async function findAnswer(isDeclined: () => boolean): Promise<Rendered | undefined> {
+    const answer = await rescue(visit, call, (step, why, error) =>
+      events.emit('step-skipped', { ...facts(), step: step.name, why, error }),
+    );
+    if (!answer) return undefined;
+    visit.rescue = undefined;
+    const rendered = shown(renderAnswer(answer, call));
+    checkHead(rendered);
+    if (isDeclined()) return undefined;
+    visit.rescue = answer;
+    visit.note(answer.kind, answer.model);
+    core.ledger.addAnswer(visit.identity, answer.kind);
+    return rendered;
+  }
+
+  /** An answered request whose call nobody could see is charged by its size, or by the handler's word. */
+  async function chargeUnseen({ by, status, findings, sentBytes }: Closing): Promise<void> {
+    if (call.draft || visit.runsSeen > 0 || visit.verdict === 'cancel') return;
+    if (visit.verdict) return core.charge(call, visit.verdict.usage);
+    const isServed = by === 'done' && status >= 200 && status < 300;
+    if (memory.hasSeenCalls || !isServed || typeof call.body !== 'object' || call.body === null) return;
+    const inputTokens = Math.ceil((bodyBytes ?? lengthOf(call.body)) / 4);
+    const outputTokens = Math.min(findings?.outputTokens ?? Math.ceil(sentBytes / 4), MOST_UNSEEN_OUTPUT_TOKENS);
+    if (!memory.hasToldUnseen) events.emit('call-unseen', { route: visit.route, tokens: inputTokens + outputTokens });
+    memory.hasToldUnseen = true;
+    await core.charge(call, { inputTokens, outputTokens });
+  }
+
+  function facts() {
+    const { requestedModel, model } = call;
+    return { route: visit.route, scopes: hashedScopes(visit), requestedModel, model: shared.model ?? model };
+  }
+
+  function report({ status }: Ending): void {
+    const { inputTokens, outputTokens, calls } = shared;
+    events.emit('request-answered', {
+      ...facts(),
+      outcome: shared.worst,
+      status,
+      inputTokens: call.inputTokens,
+      usage: calls > 0 ? { inputTokens, outputTokens } : undefined,
+      calls,
+      waitedMs: visit.waitedMs(gate.clock),
+      durationMs: gate.clock.now() - startMs,
+    });
+  }
+
+  return {
+    visit,
+    passage: createPassage(core, visit, call, identityOf),
+    get hasPassed() {
+      return hasPassed;
+    },
+    run(send) {
+      for (let outer = visit.outer; outer; outer = outer.outer) mountsInside.set(outer, (mountsInside.get(outer) ?? 0) + 1);
+      const sendPassed: Send<void> = (admitted, body) => {
+        hasPassed = true;
+        return send(admitted, body);
+      };
+      return core.run(call, sendPassed, { kind: 'request', expectsRuns, onSettled: (_usage, ending) => report(ending) });
+    },
+    render(outcome) {
+      isAnswered = true;
+      return shown(renderOutcome(core, outcome));
+    },
+    rescue(status) {
+      if (status < 400 || !visit.escaped || !call.dialect || visit.signal.aborted) return undefined;
+      let isDeclined = false;
+      const decline = () => {
+        isDeclined = true;
+      };
+      return { found: findAnswer(() => isDeclined), decline };
+    },
+    headers() {
+      if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
+      return headers ? outcomeHeaders(shared.worst, shared.model ?? call.model) : {};
+    },
+    reader(contentType) {
+      const isCall = visit.runsSeen === 0 && !memory.hasSeenCalls;
+      const learnBytes = shared.worst !== 'cheaper' && shared.worst !== 'shorter' ? core.learnBytes(call) : 0;
+      if ((!isCall && learnBytes === 0) || !call.dialect) return undefined;
+      const countText = (text: string) => core.countText(text, call.model);
+      return createAnswerReader({ dialect: call.dialect, contentType, tapBytes: gate.tapBytes, learnBytes, countText });
+    },
+    close(closing) {
+      const { by, status, findings, sentBytes, isPlain } = closing;
+      core.openVisits--;
+      if ((visit.escaped && !visit.rescue) || (!hasPassed && !isAnswered)) visit.note('shed', undefined);
+      if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued'))
+        core.learn(call, findings);
+      const sentOutputTokens = findings?.outputTokens ?? (isPlain ? Math.ceil(sentBytes / 4) : undefined);
+      const ending: Ending = { by, status, usage: findings?.usage, sentOutputTokens };
+      // Budgets may come from the application, which may fail.
+      chargeUnseen(closing).catch((error) => events.emit('store-failed', { operation: 'settle', error }));
+      // A request that passed is reported once it is settled.
+      if (!hasPassed) report(ending);
+      return ending;
+    },
+  };
+}
+
+/** Size of a body as JSON, in characters; no depth of it is too much. */
+function lengthOf(body: unknown): number {
+  const { text, restLength } = jsonText(body);
+  return text.length + restLength;
+}
