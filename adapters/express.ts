@@ -26,6 +26,7 @@ export function spillway<Scopes extends string>(
     pass({
       req,
       res,
+      subject: req,
       expose({ passage }) {
         req.spillway = passage;
       },

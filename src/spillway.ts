@@ -1,6 +1,6 @@
 import { type Core, createCore } from './core.js';
 import { type Exchange, passExchange } from './http/exchange.js';
-import { createJsonBodyReader, type ParsedRequest } from './http/json-body.js';
+import { createJsonBodyReader } from './http/json-body.js';
 import { readIdentity } from './identity.js';
 import { cheaperModel } from './ladder/cheaper-model.js';
 import { queue } from './ladder/queue.js';
@@ -16,12 +16,12 @@ import { memoryStore } from './stores/memory.js';
 import { encodingFor } from './tokens/encodings.js';
 
 /** Takes one request past the gate; what adapters are made of. */
-export type Pass<Req extends ParsedRequest> = (exchange: Exchange<Req>) => Promise<void>;
+export type Pass<Req> = (exchange: Exchange<Req>) => Promise<void>;
 
 /** One set of budgets, and everything that passes under them. */
 export interface Gate<Scopes extends string = string> extends Omit<Jobs, 'identity'> {
   /** For adapters: governs one route. @throws {@link OptionsError} with every fault in the options */
-  mount<Req extends ParsedRequest>(options: MountOptions<Scopes, Req>): Pass<Req>;
+  mount<Req>(options: MountOptions<Scopes, Req>): Pass<Req>;
   /** What is going on now; a copy. */
   snapshot(): Promise<Snapshot>;
   /** Who used most in the last 24 hours. */

@@ -10,9 +10,11 @@ import { isBodyRead, isJson, type ParsedRequest, type ReadJsonBody } from './jso
 import { type ResponseTap, tapResponse } from './response-tap.js';
 
 /** One request and its response, of node:http, in the hands of a framework. */
-export interface Exchange<Req extends ParsedRequest> {
-  readonly req: Req;
+export interface Exchange<Req> {
+  readonly req: ParsedRequest;
   readonly res: ServerResponse;
+  /** What the application's own functions are given: the framework's request or context. */
+  readonly subject: Req;
   /** Makes what the handler sees known to it, before it runs. */
   expose(passing: Passing): void;
   /** Goes on to the handler, with the body to use. Must not throw. */
@@ -23,22 +25,22 @@ export interface Exchange<Req extends ParsedRequest> {
  * Takes a request past the gate: reads it, asks for admission, and either lets the handler answer, watched, or writes what
  * the ladder gave. A rejection belongs to the framework's error path; nothing is held then.
  */
-export async function passExchange<Req extends ParsedRequest>(
+export async function passExchange<Req>(
   core: Core,
   mount: Mount<Req>,
   readBody: ReadJsonBody,
   exchange: Exchange<Req>,
 ): Promise<void> {
-  const { req, res, proceed } = exchange;
+  const { req, res, subject, proceed } = exchange;
   const { options } = mount;
   if (!options.skip && !mayCarryCall(req)) return proceed(req.body);
   const leaving = leavingOf(res);
-  if (await options.skip?.(req)) return proceed(req.body);
+  if (await options.skip?.(subject)) return proceed(req.body);
   await readBody(req, res);
-  const given = await options.identify?.(req, res);
+  const given = await options.identify?.(subject, res);
   if (leaving.signal.aborted) return;
   const opened = mount.open({
-    req,
+    req: subject,
     body: req.body,
     bodyBytes: bytesSaid(req),
     path: pathOf(req),
@@ -71,7 +73,7 @@ function leavingOf(res: ServerResponse): Leaving {
   return { signal, abort: () => controller.abort(), handOver: () => void res.off('close', onClose) };
 }
 
-async function passOpened<Req extends ParsedRequest>(
+async function passOpened<Req>(
   core: Core,
   passing: Passing,
   leaving: Leaving,
