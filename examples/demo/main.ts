@@ -68,7 +68,7 @@ async function compare(): Promise<void> {
   ];
   printReports(spread);
   console.log(
-    '\nThe crowd asks for about 1.1 million tokens; a minute grants 450,000 after headroom. The rest is told so politely.',
+    '\nThe crowd asks for about 1.1 million tokens; a minute grants 450,000 after headroom. The rest gets a prepared answer.',
   );
 }
 
