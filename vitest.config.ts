@@ -9,6 +9,7 @@ export default defineConfig({
     alias: [
       { find: /^spillway$/, replacement: path('src/index.ts') },
       { find: /^spillway\/express$/, replacement: path('adapters/express.ts') },
+      { find: /^spillway\/koa$/, replacement: path('adapters/koa.ts') },
       { find: /^spillway\/testing$/, replacement: path('test/conformance/index.ts') },
     ],
   },

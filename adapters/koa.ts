@@ -15,10 +15,13 @@ declare module 'koa' {
 export function spillway<Scopes extends string>(gate: Gate<Scopes>, options: MountOptions<Scopes, Context> = {}): Middleware {
   const pass = gate.mount<Context>(options);
   return async function spillwayMiddleware(ctx: Context, next: Next): Promise<void> {
-    const req: typeof ctx.req & { body?: unknown } = ctx.req;
+    const req: typeof ctx.req & { body?: unknown; originalUrl?: string } = ctx.req;
     const request: typeof ctx.request & { body?: unknown } = ctx.request;
     if (request.body !== undefined) req.body = request.body;
+    // Middleware that mounts others below a path takes it off the URL.
+    req.originalUrl ??= ctx.originalUrl;
     let handled: Promise<unknown> | undefined;
+    let isAnswered = false;
     await pass({
       req,
       res: ctx.res,
@@ -27,15 +30,21 @@ export function spillway<Scopes extends string>(gate: Gate<Scopes>, options: Mou
         ctx.state.spillway = passage;
       },
       proceed(body) {
-        request.body = body;
+        if (body !== request.body) request.body = body;
         handled = next();
         // Awaited below; until then a rejection must not count as nobody's.
         handled.catch(() => {});
       },
+      answer({ status, headers, body }) {
+        isAnswered = true;
+        ctx.status = status;
+        ctx.set(headers);
+        ctx.body = body;
+      },
     });
-    // The gate itself has answered, or the client has left: there is nothing for Koa to write.
     if (handled) await handled;
-    else ctx.respond = false;
+    // The client has left: there is nothing for Koa to write.
+    else if (!isAnswered) ctx.respond = false;
   };
 }
 

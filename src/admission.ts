@@ -61,11 +61,18 @@ export function createAdmission(parts: AdmissionParts): Admission {
     // From here to the store nothing is awaited: what was found out must still hold when it is asked.
     const rides: string[] = [];
     const plan = planCharges(call, sources, factsFor(call, sources, rides));
-    if (plan.never.length > 0) return refusal('never-fits', plan.never);
+    const { charges } = plan;
+    if (plan.never.length > 0) {
+      call.visit.see({ charges, full: plan.never, atMs: clock.now() });
+      return refusal('never-fits', plan.never);
+    }
     const from = call.visit.holderOf(call.requestedModel);
     const newcomer = { hasPassed: call.visit.holder !== undefined, arrival: Infinity };
-    const ahead = line.ahead(competing(plan.charges, from), place ?? newcomer);
-    if (ahead.length > 0) return refusal('full', ahead);
+    const ahead = line.ahead(competing(charges, from), place ?? newcomer);
+    if (ahead.length > 0) {
+      call.visit.see({ charges, full: ahead, atMs: clock.now() });
+      return refusal('full', ahead);
+    }
     return payingUnits(call.visit, plan, rides, () => reserve(plan, from, rides));
   }
 
@@ -77,12 +84,15 @@ export function createAdmission(parts: AdmissionParts): Admission {
     const id = `${instance}-${(nextId++).toString(36)}`;
     try {
       const reply = await store.reserve(id, charges, { from: from?.hold?.id, leaseMs: options.leaseMs });
-      saturation.see(charges, reply.used, clock.now());
+      const atMs = clock.now();
+      saturation.see(charges, reply.used, atMs);
       if (reply.kind === 'held') {
+        call.visit.see({ charges, used: reply.used, atMs });
         for (const { counter, amount } of charges) from?.drawn.set(counter, (from.drawn.get(counter) ?? 0) + amount);
         return keeper.keep({ id, call, charges, used: reply.used, rides });
       }
       const full = reply.full.map(({ index, waitMs }): Shortage => ({ charge: charges[index] as Charge, waitMs }));
+      call.visit.see({ charges, used: reply.used, full, atMs });
       return refusal(full.some((shortage) => shortage.waitMs === Infinity) ? 'never-fits' : 'full', full);
     } catch (error) {
       parts.onStoreError('reserve', error);

@@ -112,6 +112,9 @@ export interface Refusal {
   readonly waitMs: number;
 }
 
+/** Which status refusals are answered with: one for full budgets, or one for each; `undefined`: the usual one. */
+export type RefuseWith = number | ((refusal: Refusal) => number | undefined);
+
 /** Room for a call, until it is settled. */
 export interface Reservation {
   readonly id: string;

@@ -10,6 +10,7 @@ export type {
   Outcome,
   OutcomeKind,
   Refusal,
+  RefuseWith,
   Rendered,
   Reservation,
   Shortage,
@@ -17,7 +18,17 @@ export type {
 } from './call.js';
 export { type Cancel, type Clock, systemClock } from './clock.js';
 export { anthropicMessages } from './dialects/anthropic.js';
-export type { Complaint, CompleteAnswer, Dialect, Draft, Part, Rewrite, Section, StreamEvent } from './dialects/dialect.js';
+export type {
+  Complaint,
+  CompleteAnswer,
+  Dialect,
+  Draft,
+  OwnLimit,
+  Part,
+  Rewrite,
+  Section,
+  StreamEvent,
+} from './dialects/dialect.js';
 export { openaiChat } from './dialects/openai-chat.js';
 export { openaiCompletions } from './dialects/openai-completions.js';
 export { openaiEmbeddings } from './dialects/openai-embeddings.js';
@@ -30,7 +41,7 @@ export { cheaperModel } from './ladder/cheaper-model.js';
 export { type QueueOptions, queue } from './ladder/queue.js';
 export { type StaticText, staticAnswer } from './ladder/static-answer.js';
 export type { Step, WaitBounds, Walk } from './ladder/step.js';
-export type { IdentityGiven, MountOptions } from './mount-options.js';
+export type { HeaderChoice, IdentityGiven, MountOptions } from './mount-options.js';
 export type { CallFacts, EventName, FullFacts, Listener, Logger, SpillwayEvents } from './observe/events.js';
 export type { Tally, UsageQuery } from './observe/ledger.js';
 export type { BudgetState, Snapshot } from './observe/snapshot.js';

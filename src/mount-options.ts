@@ -1,12 +1,12 @@
 import type { Budget, BudgetOptions } from './budget/budget.js';
 import { resolveBudgets } from './budget/resolve-budget.js';
-import type { Key } from './call.js';
+import type { Key, RefuseWith } from './call.js';
 import type { Dialect } from './dialects/dialect.js';
 import { OptionsError } from './errors.js';
 import type { Step } from './ladder/step.js';
 import { DEFAULTS, type ResolvedOptions } from './options.js';
-import { at, type Check, createCheck, enumerate, show } from './options-check.js';
-import { readDialect, readLadder } from './options-parts.js';
+import { at, type Check, createCheck, enumerate, isRecord, show } from './options-check.js';
+import { readDialect, readLadder, readRefuseWith } from './options-parts.js';
 
 /** Who asks, as the application says it: scope to key. `undefined` and `null`: nobody is named for that scope. */
 export type IdentityGiven<Scopes extends string = string> = Readonly<
@@ -35,8 +35,21 @@ export interface MountOptions<Scopes extends string = string, Req = unknown> {
   readonly dialect?: Dialect | string;
   /** How many LLM calls a request makes: its hold is so many times larger. A whole number, 1 to 1_000. @defaultValue 1 */
   readonly callsPerRequest?: number | ((req: Req) => number);
-  /** Whether `spillway-*` headers are written. @defaultValue true */
-  readonly headers?: boolean;
+  /**
+   * Which headers are written: `outcome` (`spillway-*`), and for the caller's own budgets `ietf` (`RateLimit-Policy` and `RateLimit`)
+   * and `dialect` (`x-ratelimit-*`, `anthropic-ratelimit-*`). What an object leaves out is written; `false`: none.
+   * @defaultValue true
+   */
+  readonly headers?: boolean | Partial<HeaderChoice>;
+  /** Status of a refusal on this route: see the gate's option. @defaultValue the gate's */
+  readonly refuseWith?: RefuseWith;
+}
+
+/** Which headers a mount writes. */
+export interface HeaderChoice {
+  readonly ietf: boolean;
+  readonly dialect: boolean;
+  readonly outcome: boolean;
 }
 
 /** Mount options, checked and filled in. Frozen. */
@@ -51,7 +64,8 @@ export interface ResolvedMount<Req = unknown> {
   readonly dialect: Dialect | undefined;
   /** A whole number, 1 to 1_000. @throws {@link OptionsError} when the application's function gives anything else */
   callsPerRequest(req: Req): number;
-  readonly headers: boolean;
+  readonly headers: HeaderChoice;
+  readonly refuseWith: RefuseWith | undefined;
 }
 
 const FIELDS = [
@@ -63,6 +77,7 @@ const FIELDS = [
   'dialect',
   'callsPerRequest',
   'headers',
+  'refuseWith',
 ] as const satisfies readonly (keyof MountOptions)[];
 
 /**
@@ -72,7 +87,7 @@ const FIELDS = [
  */
 export function resolveMount<Scopes extends string, Req>(
   options: MountOptions<Scopes, Req>,
-  gate: Pick<ResolvedOptions, 'scopes' | 'models' | 'defaultPrice' | 'unknownModel' | 'ladder'>,
+  gate: Pick<ResolvedOptions, 'scopes' | 'models' | 'defaultPrice' | 'unknownModel' | 'ladder' | 'refuseWith'>,
   dialectNamed: (name: string) => Dialect | undefined,
 ): ResolvedMount<Req> {
   const check = createCheck();
@@ -88,7 +103,8 @@ export function resolveMount<Scopes extends string, Req>(
     ladder: readLadder(check, 'ladder', given.ladder, gate.ladder),
     dialect: readNamedDialect(check, given.dialect, dialectNamed),
     callsPerRequest: readCallsPerRequest<Req>(check, given.callsPerRequest),
-    headers: check.flag('headers', given.headers, true),
+    headers: readHeaders(check, given.headers),
+    refuseWith: readRefuseWith(check, 'refuseWith', given.refuseWith, gate.refuseWith),
   });
   check.throwFaults();
   return resolved;
@@ -139,6 +155,20 @@ function readNamedDialect(
   if (given === undefined) return undefined;
   if (typeof given !== 'string') return readDialect(check, 'dialect', given);
   return dialectNamed(given) ?? check.must('dialect', 'a dialect or the name of one', given, 'give a name like "openai-chat"');
+}
+
+const KINDS = ['ietf', 'dialect', 'outcome'] as const satisfies readonly (keyof HeaderChoice)[];
+
+function readHeaders(check: Check, given: unknown): HeaderChoice {
+  const all = (isWritten: boolean): HeaderChoice => Object.freeze({ ietf: isWritten, dialect: isWritten, outcome: isWritten });
+  if (given === undefined || typeof given === 'boolean') return all(given ?? true);
+  if (!isRecord(given)) {
+    check.must('headers', 'true, false or an object', given, 'leave it out for all, or give some like { outcome: false }');
+    return all(true);
+  }
+  const fields = check.fields('headers', given, KINDS, 'give some like { outcome: false }');
+  const isWritten = (kind: keyof HeaderChoice) => check.flag(at('headers', kind), fields?.[kind], true);
+  return Object.freeze({ ietf: isWritten('ietf'), dialect: isWritten('dialect'), outcome: isWritten('outcome') });
 }
 
 const CALLS = { least: 1, most: 1_000, whole: true, mend: 'give how many calls one request makes' };

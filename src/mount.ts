@@ -44,9 +44,9 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
     }
     const objection = draft && core.objection(draft);
     if (objection) return refuse(objection);
-    const { route, ladder, budgets: mountBudgets, headers } = options;
+    const { route, ladder, budgets: mountBudgets, headers, refuseWith } = options;
     const place = `mount:${route ?? ''}`;
-    const visit = new Visit({ identity, scopes: core.scopeNames, route, place, ladder, mountBudgets, signal, outer });
+    const visit = new Visit({ identity, scopes: core.scopeNames, route, place, ladder, mountBudgets, refuseWith, signal, outer });
     const call = core.draft(visit, dialect, draft, body, options.callsPerRequest(req));
     return createPassing({ core, memory, visit, call, bodyBytes, headers, identityOf, shown });
 
@@ -56,9 +56,9 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
     }
   }
 
-  /** A mount without headers of ours writes none on answers of ours either. */
+  /** A mount without headers about outcomes writes none on answers of ours either. */
   function shown(rendered: Rendered): Rendered {
-    if (options.headers) return rendered;
+    if (options.headers.outcome) return rendered;
     const headers = Object.entries(rendered.headers).filter(([name]) => !name.startsWith('spillway-'));
     return { ...rendered, headers: Object.fromEntries(headers) };
   }

@@ -1,5 +1,7 @@
+import type { RefuseWith } from './call.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Dialect } from './dialects/dialect.js';
+import { isRefusing } from './http/render.js';
 import type { Step } from './ladder/step.js';
 import type { Logger } from './observe/events.js';
 import { at, type Check, enumerate } from './options-check.js';
@@ -33,9 +35,24 @@ export function readDialect(check: Check, path: string, given: unknown): Dialect
     'a dialect',
     DIALECT_METHODS,
     'spread a built-in one, like { ...openaiChat, name, read }',
+    ['limits'],
   );
   if (!dialect || check.text(at(path, 'name'), dialect.name, 'name the dialect') === undefined) return undefined;
   return given as Dialect;
+}
+
+/** Checks which status refusals get; what a function returns is looked at when it does. */
+export function readRefuseWith(
+  check: Check,
+  path: string,
+  given: unknown,
+  fallback: RefuseWith | undefined,
+): RefuseWith | undefined {
+  if (given === undefined) return fallback;
+  if (typeof given === 'function') return given as RefuseWith;
+  if (typeof given === 'number' && isRefusing(given)) return given;
+  const mend = 'give one like 402, or (refusal) => (refusal.reason === "full" ? 402 : undefined)';
+  return check.must(path, 'a whole number from 400 to 599 or a function', given, mend) ?? fallback;
 }
 
 /** Checks a list of wire formats. */

@@ -1,13 +1,13 @@
 import type { Budget, BudgetOptions, Price } from './budget/budget.js';
 import { resolveScope, type ScopeSetting } from './budget/scope-budgets.js';
-import type { Call } from './call.js';
+import type { Call, RefuseWith } from './call.js';
 import type { Clock } from './clock.js';
 import type { Dialect } from './dialects/dialect.js';
 import type { Step } from './ladder/step.js';
 import { createFindModel, readPrice, resolveModels } from './models.js';
 import type { Logger } from './observe/events.js';
 import { type Check, createCheck } from './options-check.js';
-import { readClock, readDialects, readLadder, readLogger, readStore } from './options-parts.js';
+import { readClock, readDialects, readLadder, readLogger, readRefuseWith, readStore } from './options-parts.js';
 import type { Store } from './stores/store.js';
 
 /** What the provider grants for one model, and what the application knows about it. */
@@ -49,6 +49,12 @@ export interface Options<Scopes extends string = string> {
   readonly scopes?: Readonly<Record<Scopes, ScopeOptions>>;
   /** Tried in order when a budget is full. @defaultValue `[queue({ waitMs: 1_000 }), cheaperModel()]` */
   readonly ladder?: readonly Step[];
+  /**
+   * Status of a refusal, 400 to 599: a number for full budgets, like 402 where plans are sold; or a function of any refusal, where
+   * `undefined`, a throw or no such number mean the usual one. It may be asked more than once.
+   * @defaultValue 429 for a full budget, 413 for what never fits, 503 when the store is gone
+   */
+  readonly refuseWith?: RefuseWith;
   /** Where counts live. @defaultValue `memoryStore()` */
   readonly store?: Store;
   /** Further wire formats, looked at before the built-in ones. */
@@ -123,6 +129,7 @@ export interface ResolvedOptions {
   /** In the order given, `global` among them when it is configured. */
   readonly scopes: readonly ResolvedScope[];
   readonly ladder: readonly Step[];
+  readonly refuseWith: RefuseWith | undefined;
   readonly store: Store;
   readonly dialects: readonly Dialect[];
   readonly unknownModel: 'count' | 'refuse';
@@ -149,6 +156,7 @@ const FIELDS = [
   'models',
   'scopes',
   'ladder',
+  'refuseWith',
   'store',
   'dialects',
   'unknownModel',
@@ -194,6 +202,7 @@ export function resolveOptions<Scopes extends string>(options: Options<Scopes>, 
     findModel: createFindModel(models, aliases),
     scopes,
     ladder: readLadder(check, 'ladder', given.ladder, defaults.ladder),
+    refuseWith: readRefuseWith(check, 'refuseWith', given.refuseWith, undefined),
     dialects: readDialects(check, 'dialects', given.dialects),
     unknownModel,
     defaultPrice,

@@ -146,7 +146,9 @@ export function createPassage(core: Core, visit: Visit, call: Call, identify: (g
 export function renderOutcome(core: Core, outcome: Exclude<Outcome<never>, { value: never }>) {
   const { call } = outcome;
   if (outcome.kind !== 'shed') return renderAnswer(outcome.answer, call);
-  const told = { waitMs: core.toldWaitMs(outcome.refusal), isInner: call.visit.outer !== undefined };
+  const { visit } = call;
+  const refuseWith = visit.refuseWith ?? core.options.refuseWith;
+  const told = { waitMs: core.toldWaitMs(outcome.refusal), isInner: visit.outer !== undefined, refuseWith };
   return renderRefusal(outcome.refusal, call, call.dialect ?? core.registry.fallback, told);
 }
 

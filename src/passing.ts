@@ -3,7 +3,9 @@ import type { Core } from './core.js';
 import { type AnswerFindings, type AnswerReader, createAnswerReader } from './dialects/answer-reader.js';
 import { checkHead } from './http/head.js';
 import type { Instead } from './http/held-response.js';
+import { limitHeaders } from './http/ratelimit-headers.js';
 import { outcomeHeaders, renderAnswer } from './http/render.js';
+import type { HeaderChoice } from './mount-options.js';
 import { hashedScopes } from './observe/facts.js';
 import { createPassage, type Passage, renderOutcome } from './passage.js';
 import { rescue } from './run.js';
@@ -54,7 +56,7 @@ export interface PassingParts {
   readonly call: Call;
   /** Size of the body as it came, in bytes; `undefined`: not known. */
   readonly bodyBytes: number | undefined;
-  readonly headers: boolean;
+  readonly headers: HeaderChoice;
   identityOf(given: unknown): Identity;
   /** What may be shown of a rendered answer. */
   shown(rendered: Rendered): Rendered;
@@ -82,13 +84,25 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
     return memory.hasSeenCalls && visit.runsSeen === 0;
   }
 
+  function limits(): Record<string, string> {
+    const { standings, retryAfter } = shared;
+    const dialect = call.dialect ?? core.registry.fallback;
+    return limitHeaders({ standings: standings.values(), dialect, choice: headers, nowMs: gate.clock.now(), retryAfter });
+  }
+
+  /** Mounts around this one write their headers after it, and must not contradict the wait that it told. */
+  function withLimits(rendered: Rendered): Rendered {
+    shared.retryAfter = Number(rendered.headers['retry-after']) || undefined;
+    return { ...rendered, headers: { ...rendered.headers, ...limits() } };
+  }
+
   async function findAnswer(isDeclined: () => boolean): Promise<Rendered | undefined> {
     const answer = await rescue(visit, call, (step, why, error) =>
       events.emit('step-skipped', { ...facts(), step: step.name, why, error }),
     );
     if (!answer) return undefined;
     visit.rescue = undefined;
-    const rendered = shown(renderAnswer(answer, call));
+    const rendered = withLimits(shown(renderAnswer(answer, call)));
     checkHead(rendered);
     if (isDeclined()) return undefined;
     visit.rescue = answer;
@@ -145,7 +159,7 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
     },
     render(outcome) {
       isAnswered = true;
-      return shown(renderOutcome(core, outcome));
+      return withLimits(shown(renderOutcome(core, outcome)));
     },
     rescue(status) {
       if (status < 400 || !visit.escaped || !call.dialect || visit.signal.aborted) return undefined;
@@ -157,7 +171,7 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
     },
     headers() {
       if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
-      return headers ? outcomeHeaders(shared.worst, shared.model ?? call.model) : {};
+      return { ...(headers.outcome ? outcomeHeaders(shared.worst, shared.model ?? call.model) : {}), ...limits() };
     },
     reader(contentType) {
       const isCall = visit.runsSeen === 0 && !memory.hasSeenCalls;

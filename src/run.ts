@@ -197,7 +197,12 @@ export function createRun(parts: RunParts): GovernedRun {
     else speaker.escaped = refusal;
     if (!call.visit.signal.aborted && events.has('call-shed')) {
       const { reason } = refusal;
-      events.emit('call-shed', { ...callFacts(call), reason, full: fullFacts(refusal), status: complaintOf(refusal).status });
+      events.emit('call-shed', {
+        ...callFacts(call),
+        reason,
+        full: fullFacts(refusal),
+        status: complaintOf(refusal, call.visit.refuseWith ?? options.refuseWith).status,
+      });
     }
     return { kind: 'shed', call, refusal };
   }

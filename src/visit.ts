@@ -1,4 +1,5 @@
 import type { Budget } from './budget/budget.js';
+import { noteStandings, type Sighting, type Standing } from './budget/standing.js';
 import {
   type Answer,
   type Call,
@@ -6,6 +7,7 @@ import {
   OUTCOMES,
   type OutcomeKind,
   type Refusal,
+  type RefuseWith,
   type Reservation,
   type Usage,
 } from './call.js';
@@ -23,6 +25,8 @@ export interface VisitFacts {
   readonly ladder: readonly Step[];
   /** Budgets of the mount: `route` or scope name to budgets with counters of their own. */
   readonly mountBudgets?: ReadonlyMap<string, readonly Budget[]> | undefined;
+  /** How refusals are answered; that of the visit around it when left out. */
+  readonly refuseWith?: RefuseWith | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly outer?: Visit | undefined;
 }
@@ -41,6 +45,10 @@ interface Shared {
   inputTokens: number;
   outputTokens: number;
   calls: number;
+  /** The caller's own budgets by counter, widest scope first. */
+  readonly standings: Map<string, Standing>;
+  /** What `retry-after` told the caller, in seconds. */
+  retryAfter: number | undefined;
 }
 
 /** Fires never: visits that nobody can leave. */
@@ -57,6 +65,7 @@ export class Visit {
   readonly place: string;
   readonly ladder: readonly Step[];
   readonly mountBudgets: ReadonlyMap<string, readonly Budget[]> | undefined;
+  readonly refuseWith: RefuseWith | undefined;
   readonly signal: AbortSignal;
   readonly outer: Visit | undefined;
   readonly shared: Shared;
@@ -82,6 +91,7 @@ export class Visit {
     this.place = facts.place;
     this.ladder = facts.ladder;
     this.mountBudgets = facts.mountBudgets;
+    this.refuseWith = facts.refuseWith ?? facts.outer?.refuseWith;
     this.outer = facts.outer;
     this.signal = facts.signal ?? facts.outer?.signal ?? NEVER;
     this.shared = facts.outer?.shared ?? {
@@ -95,6 +105,8 @@ export class Visit {
       inputTokens: 0,
       outputTokens: 0,
       calls: 0,
+      standings: new Map(),
+      retryAfter: undefined,
     };
   }
 
@@ -122,6 +134,23 @@ export class Visit {
     const { shared } = this;
     if (OUTCOMES.indexOf(outcome) > OUTCOMES.indexOf(shared.worst)) shared.worst = outcome;
     if (model !== undefined) shared.model = model;
+  }
+
+  /**
+   * Notes how budgets stand, those of keys that a mount around this run identified: what belongs to others, or to everybody,
+   * no answer may tell, even where a call inside was made in another name.
+   */
+  see({ charges, ...rest }: Sighting): void {
+    const isOwn = charges.map(({ scope, key }) => this.#isOfCaller(scope, key));
+    const own = <T>(list: readonly T[]) => list.filter((_, index) => isOwn[index]);
+    const used = rest.used ? { used: own(rest.used) } : {};
+    noteStandings(this.shared.standings, { ...rest, charges: own(charges), ...used });
+  }
+
+  #isOfCaller(scope: string, key: string): boolean {
+    for (let visit: Visit | undefined = this; visit; visit = visit.outer)
+      if (visit.place !== 'call' && visit.identity[scope] === key) return true;
+    return false;
   }
 
   /** The nearest visit around this one whose run is under way and asked for this model, or was given it: its hold is drawn on. */

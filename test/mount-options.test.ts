@@ -44,7 +44,14 @@ describe('resolveMount', () => {
   it('needs nothing when no scope needs a key, and takes the ladder of the gate', () => {
     const mount = resolve({});
 
-    expect(mount).toMatchObject({ route: undefined, identify: undefined, skip: undefined, dialect: undefined, headers: true });
+    expect(mount).toMatchObject({
+      route: undefined,
+      identify: undefined,
+      skip: undefined,
+      dialect: undefined,
+      refuseWith: undefined,
+    });
+    expect(mount.headers).toEqual({ ietf: true, dialect: true, outcome: true });
     expect(mount.ladder).toBe(gate.ladder);
     expect(mount.budgets.size).toBe(0);
     expect(mount.callsPerRequest({})).toBe(1);
@@ -55,11 +62,27 @@ describe('resolveMount', () => {
     const identify = () => ({ user: 'ada' });
     const skip = () => true;
 
-    const mount = resolve({ route: 'chat', identify, skip, ladder: [], dialect, callsPerRequest: 3, headers: false }, strict);
+    const mount = resolve(
+      { route: 'chat', identify, skip, ladder: [], dialect, callsPerRequest: 3, headers: false, refuseWith: 402 },
+      strict,
+    );
 
-    expect(mount).toMatchObject({ route: 'chat', identify, skip, ladder: [], headers: false });
+    expect(mount).toMatchObject({ route: 'chat', identify, skip, ladder: [], refuseWith: 402 });
+    expect(mount.headers).toEqual({ ietf: false, dialect: false, outcome: false });
     expect(mount.dialect).toBe(dialect);
     expect(mount.callsPerRequest({})).toBe(3);
+  });
+
+  it('writes the headers that an object leaves out', () => {
+    expect(resolve({ headers: { dialect: false } }).headers).toEqual({ ietf: true, dialect: false, outcome: true });
+    expect(resolve({ headers: {} }).headers).toEqual({ ietf: true, dialect: true, outcome: true });
+  });
+
+  it('refuses as the gate does when it says nothing itself', () => {
+    const paid = gateWith({ refuseWith: 402 });
+
+    expect(resolve({}, paid).refuseWith).toBe(402);
+    expect(resolve({ refuseWith: 403 }, paid).refuseWith).toBe(403);
   });
 
   it('looks a dialect up by its name', () => {
@@ -138,7 +161,16 @@ describe('resolveMount', () => {
       { callsPerRequest: '3' },
       'callsPerRequest must be a whole number from 1 to 1_000, got "3"; give how many calls one request makes',
     ],
-    [{ headers: 'no' }, 'headers must be true or false, got "no"; leave it out for true'],
+    [
+      { headers: 'no' },
+      'headers must be true, false or an object, got "no"; leave it out for all, or give some like { outcome: false }',
+    ],
+    [{ headers: { itef: false } }, 'headers.itef is not an option; did you mean ietf?'],
+    [{ headers: { ietf: 1 } }, 'headers.ietf must be true or false, got 1; leave it out for true'],
+    [
+      { refuseWith: 200 },
+      'refuseWith must be a whole number from 400 to 599 or a function, got 200; give one like 402, or (refusal) => (refusal.reason === "full" ? 402 : undefined)',
+    ],
   ])('refuses %j with its path and mend', (options, fault) => {
     expect(faultsOf(options)).toEqual([fault]);
   });

@@ -238,6 +238,32 @@ describe('a run inside another', () => {
     expect(await used(MODEL)).toBe(40);
   });
 
+  it('goes on with its hold though others of that line wait, and behind them once it is used up', async () => {
+    const { ask, gate } = createTestGate({ models: { 'gpt-4o': { budgets: [tokens(300)] } }, ladder: [queue({ waitMs: 200_000 })] });
+    const [first, second] = [createPause(), createPause()];
+    const inner: Promise<Outcome<unknown>>[] = [];
+    void ask(100, { during: async () => void (await ask(250)) });
+    void ask(100, {
+      async during() {
+        await first.during();
+        inner.push(ask(100));
+        await second.during();
+        inner.push(ask(50));
+        await settled();
+      },
+    });
+    await settled();
+    expect(await gate.snapshot()).toMatchObject({ queueDepth: 1 });
+
+    await first.end();
+    expect(await Promise.race([inner[0]?.then(kindOf), settled()])).toBe('passed');
+    await second.end();
+
+    expect(await Promise.race([inner[1]?.then(kindOf), settled()])).toBeUndefined();
+    expect(await gate.snapshot()).toMatchObject({ queueDepth: 2, budgets: [{ used: 200 }] });
+    await gate.close();
+  });
+
   it('stands on its own once the run around it has ended', async () => {
     const { ask, used } = createTestGate({ models: { 'gpt-4o': { budgets: [tokens(150)] } }, ladder: [] });
     const [outer, inner] = [createPause(), createPause()];
@@ -308,6 +334,26 @@ describe('the units of a visit', () => {
     expect(await used(REQUESTS)).toBe(1);
   });
 
+  it('come back when the call that paid them failed and so did the one that passed on them before', async () => {
+    const { ask, gate, used } = scoped(requests(5));
+    const by = gate.as({ user: 'ann' });
+    const [first, second] = [createPause(), createPause()];
+    const failAfter = (pause: typeof first) => async () => {
+      await pause.during();
+      throw new Error('down');
+    };
+
+    const ended = Promise.allSettled([first, second].map((pause) => by.run({ body: bodyOf(10) }, failAfter(pause))));
+    await settled();
+    await second.end();
+    await first.end();
+    await ended;
+    expect(await used(REQUESTS)).toBe(0);
+    await ask(10, { by });
+
+    expect(await used(REQUESTS)).toBe(1);
+  });
+
   it('stay when the call that paid them failed and another one of the visit passed on them', async () => {
     const { ask, gate, used } = scoped(requests(5));
     const by = gate.as({ user: 'ann' });
@@ -336,6 +382,26 @@ describe('the units of a visit', () => {
     expect(await used(CONCURRENT, RUNNING)).toBe(2);
     await pause.end();
     await running;
+
+    expect(await used(CONCURRENT, RUNNING)).toBe(0);
+  });
+
+  it('hold concurrency again for a run that begins inside one which has ended', async () => {
+    const { ask, gate, used } = scoped({ concurrent: 5 });
+    const by = gate.as({ user: 'ann' });
+    const [begin, pause] = [createPause(), createPause()];
+    let late: Promise<Outcome<unknown>> | undefined;
+
+    await ask(10, {
+      by,
+      async during() {
+        late = begin.during().then(() => ask(10, { by, during: pause.during }));
+      },
+    });
+    await begin.end();
+    expect(await used(CONCURRENT, RUNNING)).toBe(1);
+    await pause.end();
+    await late;
 
     expect(await used(CONCURRENT, RUNNING)).toBe(0);
   });

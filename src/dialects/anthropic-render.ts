@@ -27,7 +27,7 @@ export function renderMessageError(complaint: Complaint): Rendered {
 function errorType({ kind, dimension, status }: Complaint): string {
   switch (kind) {
     case 'full':
-      if (dimension === 'usd') return 'billing_error';
+      if (dimension === 'usd' || status === 402) return 'billing_error';
       return status >= 500 ? 'overloaded_error' : 'rate_limit_error';
     case 'closed':
       return 'overloaded_error';

@@ -3,6 +3,7 @@ import { readMessagesBody } from './anthropic-read.js';
 import { renderMessage, renderMessageError } from './anthropic-render.js';
 import { rewriteMessagesBody } from './anthropic-rewrite.js';
 import type { Dialect } from './dialect.js';
+import { anthropicLimits } from './limits.js';
 
 /**
  * Anthropic's messages, and what compatible servers make of them: JSON and server-sent events.
@@ -26,4 +27,5 @@ export const anthropicMessages: Dialect = {
   collect: collectMessage,
   answer: renderMessage,
   error: renderMessageError,
+  limits: anthropicLimits,
 };

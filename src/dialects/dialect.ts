@@ -104,6 +104,19 @@ export interface Dialect {
   answer(answer: Answer, call: Call): Rendered;
   /** Writes an error as the official SDKs of this dialect parse it; always JSON. Sets neither waits nor spillway headers. */
   error(complaint: Complaint, call: Call | undefined): Rendered;
+  /** Writes the caller's own limits as headers of this dialect, names in lower case. @defaultValue none are written */
+  limits?(own: readonly OwnLimit[], nowMs: number): Record<string, string>;
+}
+
+/** One of the caller's own budgets as a dialect may tell it: never one that others share, nor one of money. */
+export interface OwnLimit {
+  readonly dimension: 'tokens' | 'inputTokens' | 'outputTokens' | 'requests' | 'concurrent';
+  /** Tokens, requests or running calls; a whole number. */
+  readonly limit: number;
+  /** What was left when the call was admitted or refused: a whole number, 0 to `limit`. */
+  readonly remaining: number;
+  /** Milliseconds until the caller certainly has more; 0: nothing is used. `undefined`: nobody knows. */
+  readonly resetMs: number | undefined;
 }
 
 /** A whole answer as a model gave it. */

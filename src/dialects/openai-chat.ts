@@ -1,4 +1,5 @@
 import type { Dialect } from './dialect.js';
+import { openaiLimits } from './limits.js';
 import { chatText, collectChat } from './openai-chat-answer.js';
 import { readChat } from './openai-chat-read.js';
 import { renderAnswer } from './openai-chat-render.js';
@@ -26,4 +27,5 @@ export const openaiChat: Dialect = {
   collect: collectChat,
   answer: renderAnswer,
   error: renderError,
+  limits: openaiLimits,
 };

@@ -1,4 +1,5 @@
 import type { Dialect } from './dialect.js';
+import { openaiLimits } from './limits.js';
 import { collectCompletion, completionText } from './openai-completions-answer.js';
 import { readCompletionsBody, rewriteCompletionsBody } from './openai-completions-read.js';
 import { renderCompletion } from './openai-completions-render.js';
@@ -24,4 +25,5 @@ export const openaiCompletions: Dialect = {
   collect: collectCompletion,
   answer: renderCompletion,
   error: renderError,
+  limits: openaiLimits,
 };

@@ -1,5 +1,6 @@
 import type { Answer, Rendered, Usage } from '../call.js';
 import type { CompleteAnswer, Dialect, Draft, Rewrite, StreamEvent } from './dialect.js';
+import { openaiLimits } from './limits.js';
 import { renderError } from './openai-error.js';
 import { inputKind } from './openai-input.js';
 import { readPrompts } from './openai-prompts.js';
@@ -29,6 +30,7 @@ export const openaiEmbeddings: Dialect = {
   collect: collectEmbeddings,
   answer: renderEmbeddings,
   error: renderError,
+  limits: openaiLimits,
 };
 
 function readEmbeddingsBody(body: unknown, path?: string): Draft | undefined {

@@ -8,10 +8,11 @@ export function renderError(complaint: Complaint): Rendered {
   return { status, headers: JSON_HEADERS, body: JSON.stringify({ error: { message, ...describe(complaint) } }) };
 }
 
-function describe({ kind, dimension }: Complaint): { type: string; param: string | null; code: string } {
+function describe({ kind, dimension, status }: Complaint): { type: string; param: string | null; code: string } {
   switch (kind) {
     case 'full':
-      if (dimension === 'usd') return { type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
+      if (dimension === 'usd' || status === 402) return { type: 'insufficient_quota', param: null, code: 'insufficient_quota' };
+      if (status >= 500) return { type: 'service_unavailable_error', param: null, code: 'server_is_overloaded' };
       return { type: dimension === 'tokens' ? 'tokens' : 'requests', param: null, code: 'rate_limit_exceeded' };
     case 'closed':
       return { type: 'service_unavailable_error', param: null, code: 'server_is_overloaded' };

@@ -1,4 +1,5 @@
 import type { Dialect } from './dialect.js';
+import { openaiLimits } from './limits.js';
 import { renderError } from './openai-error.js';
 import { collectResponse, responseText, responseUsage } from './openai-responses-answer.js';
 import { readResponsesBody, rewriteResponsesBody } from './openai-responses-read.js';
@@ -27,4 +28,5 @@ export const openaiResponses: Dialect = {
   collect: collectResponse,
   answer: renderResponse,
   error: renderError,
+  limits: openaiLimits,
 };

@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Ending, Sent } from '../call.js';
+import type { Ending, Rendered, Sent } from '../call.js';
 import type { Core } from '../core.js';
 import type { AnswerReader } from '../dialects/answer-reader.js';
 import type { Mount } from '../mount.js';
 import type { Passing } from '../passing.js';
 import type { Visit } from '../visit.js';
+import { type CompressedReader, createCompressedReader } from './compressed-answer.js';
 import { isBodyRead, isJson, type ParsedRequest, type ReadJsonBody } from './json-body.js';
 import { type ResponseTap, tapResponse } from './response-tap.js';
 
@@ -19,6 +20,8 @@ export interface Exchange<Req> {
   expose(passing: Passing): void;
   /** Goes on to the handler, with the body to use. Must not throw. */
   proceed(body: unknown): void;
+  /** Answers in the framework's own way, so that what is mounted outside sees it; left out: the response itself is written. */
+  answer?(rendered: Rendered): void;
 }
 
 /**
@@ -48,7 +51,8 @@ export async function passExchange<Req>(
     signal: leaving.signal,
     outer: visitsOf(core).get(res),
   });
-  if (!('run' in opened)) return write(res, opened.status, opened.headers, opened.body);
+  if (!('run' in opened))
+    return exchange.answer ? exchange.answer(opened) : write(res, opened.status, opened.headers, opened.body);
   await passOpened(core, opened, leaving, exchange);
 }
 
@@ -73,12 +77,7 @@ function leavingOf(res: ServerResponse): Leaving {
   return { signal, abort: () => controller.abort(), handOver: () => void res.off('close', onClose) };
 }
 
-async function passOpened<Req>(
-  core: Core,
-  passing: Passing,
-  leaving: Leaving,
-  exchange: Exchange<Req>,
-): Promise<void> {
+async function passOpened<Req>(core: Core, passing: Passing, leaving: Leaving, exchange: Exchange<Req>): Promise<void> {
   let resolveEnded: (ending: Ending) => void = () => {};
   const ended = new Promise<Ending>((resolve) => {
     resolveEnded = resolve;
@@ -91,7 +90,11 @@ async function passOpened<Req>(
     exchange.proceed(body);
     return { value: undefined, ended };
   });
-  if (!('value' in outcome)) tap.write(passing.render(outcome));
+  if ('value' in outcome) return;
+  const rendered = passing.render(outcome);
+  if (!exchange.answer) return tap.write(rendered);
+  tap.stand();
+  exchange.answer(rendered);
 }
 
 /** Taps the response for one passing: adds headers, reads the answer, rescues a handler that gave up. */
@@ -102,7 +105,7 @@ function watch(
   res: ServerResponse,
   onEnded: (ending: Ending) => void,
 ): ResponseTap {
-  let reader: AnswerReader | undefined;
+  let reader: AnswerReader | CompressedReader | undefined;
   let sentBytes = 0;
   let isPlain = true;
   return tapResponse(
@@ -111,9 +114,12 @@ function watch(
       instead: (status) => passing.rescue(status),
       headers: () => passing.headers(),
       onBytes(bytes, { contentType, contentEncoding }) {
+        // What is written in the place of a handler is no answer of a model.
+        if (!passing.hasPassed) return;
         if (sentBytes === 0) {
           isPlain = contentEncoding === '' || contentEncoding === 'identity';
-          reader = isPlain ? passing.reader(contentType) : undefined;
+          const plain = passing.reader(contentType);
+          reader = isPlain || !plain ? plain : createCompressedReader(plain, contentEncoding, core.options.tapBytes);
         }
         sentBytes += bytes.length;
         reader?.push(bytes);

@@ -1,4 +1,4 @@
-import type { Answer, Call, Refusal, Rendered, Shortage } from '../call.js';
+import type { Answer, Call, Refusal, RefuseWith, Rendered, Shortage } from '../call.js';
 import type { Complaint, Dialect } from '../dialects/dialect.js';
 
 /** What the caller of a refused call is told to wait, in milliseconds; `Infinity`: it makes no sense to come back. */
@@ -6,6 +6,7 @@ export interface Told {
   readonly waitMs: number;
   /** A call inside a request: whoever sits above must not try again, since its visit's patience is used up. */
   readonly isInner: boolean;
+  readonly refuseWith?: RefuseWith | undefined;
 }
 
 /** Waits up to this are worth a client's own retry; some SDKs sleep for hours when told so. */
@@ -20,7 +21,7 @@ export function renderAnswer(answer: Answer, call: Call): Rendered {
 
 /** A refusal as an error of the call's dialect, with the wait that the official SDKs honour. */
 export function renderRefusal(refusal: Refusal, call: Call, dialect: Dialect, told: Told): Rendered {
-  const rendered = dialect.error(complaintOf(refusal), call);
+  const rendered = dialect.error(complaintOf(refusal, told.refuseWith), call);
   return { ...rendered, headers: { ...rendered.headers, ...waitHeaders(told), ...outcomeHeaders('shed', undefined) } };
 }
 
@@ -45,7 +46,29 @@ function waitHeaders({ waitMs, isInner }: Told): Record<string, string> {
 }
 
 /** Status and message of a refusal: names scopes and dimensions, and no figure of anybody. */
-export function complaintOf(refusal: Refusal): Complaint {
+export function complaintOf(refusal: Refusal, refuseWith?: RefuseWith): Complaint {
+  const complaint = usualComplaint(refusal);
+  return { ...complaint, status: statusFor(refusal, refuseWith) ?? complaint.status };
+}
+
+/** Whether a response that refuses may have this status. */
+export function isRefusing(status: unknown): status is number {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599;
+}
+
+/** What the application's function says, if it says anything usable: a mistake in it must not turn a refusal into a crash. */
+function statusFor(refusal: Refusal, refuseWith: RefuseWith | undefined): number | undefined {
+  if (typeof refuseWith !== 'function') return refusal.reason === 'full' ? refuseWith : undefined;
+  try {
+    const given: unknown = refuseWith(refusal);
+    if (given instanceof Promise) given.catch(() => {});
+    return isRefusing(given) ? given : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function usualComplaint(refusal: Refusal): Complaint {
   const longest = refusal.full.reduce<Shortage | undefined>(
     (most, next) => (most && most.waitMs >= next.waitMs ? most : next),
     undefined,

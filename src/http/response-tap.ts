@@ -29,6 +29,8 @@ export interface TappedHead {
 export interface ResponseTap {
   /** Writes a whole response in the handler's place. */
   write(rendered: Rendered): void;
+  /** Whatever is written from now on stands as it is: nothing is added to it, and no other is looked for. */
+  stand(): void;
 }
 
 type Args = readonly unknown[];
@@ -122,5 +124,10 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
   response.end = wrap('end', response);
 
   watchEnd(response, facts, (by) => hooks.onEnd(by, !hold && response.headersSent ? status || response.statusCode : 0));
-  return { write: replace };
+  return {
+    write: replace,
+    stand() {
+      isDecided = true;
+    },
+  };
 }

@@ -48,12 +48,11 @@ export function createFetch(parts: FetchParts): FetchLike {
     const found = outgoing && parts.registry.detect(outgoing.json, new URL(outgoing.url).pathname);
     if (!outgoing || !found) return parts.base(input, init);
     const { dialect, draft } = found;
-    const leaving = createLeaving();
-    leaving.follow(outgoing.signal);
-    leaving.signal.throwIfAborted();
     const objection = parts.objection(draft);
     if (objection) return toResponse(parts.complain(objection, dialect));
+    const leaving = createLeaving();
     const visit = parts.enter(draft.model, leaving.signal);
+    leaving.follow(outgoing.signal);
     leaving.follow(visit.outer?.signal);
     return pass(parts, parts.draft(visit, dialect, draft, outgoing.json), outgoing, leaving);
   };
@@ -90,7 +89,7 @@ async function send(parts: FetchParts, call: Call, body: unknown, outgoing: Outg
   const sentBody = hidesUsage ? dialect.rewrite(body, { includeUsage: true }) : body;
   const response = await outgoing.send(parts.base, sentBody, leaving.signal);
   const contentType = response.headers.get('content-type') ?? '';
-  const learnBytes = response.ok ? parts.learnBytes(call) : 0;
+  const learnBytes = parts.learnBytes(call);
   return tapStream(response, {
     reader: createAnswerReader({
       dialect,

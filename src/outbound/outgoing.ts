@@ -40,7 +40,7 @@ function readInit(input: string | URL, init: RequestInit): Outgoing | undefined 
 async function readRequest(input: Request, init: RequestInit): Promise<Outgoing | undefined> {
   const headers = init.headers ?? input.headers;
   if (!isPost(init.method ?? input.method)) return undefined;
-  const given = init.body ?? (mayBeJson(headers) && !input.bodyUsed ? await bytesOf(input) : undefined);
+  const given = init.body ?? (mayBeJson(headers) ? await bytesOf(input) : undefined);
   const json = parseObject(given);
   const signal = init.signal === undefined ? input.signal : init.signal;
   if (json === undefined || !isSignal(signal)) return undefined;

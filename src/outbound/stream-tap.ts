@@ -85,7 +85,7 @@ function watchEnd(response: Response, { reader, clock, stallMs, leaving, watch, 
     if (isTold) return;
     isTold = true;
     const findings = reader.findings(by === 'done');
-    if (by === 'done' && response.ok) onFindings(findings);
+    if (by === 'done') onFindings(findings);
     resolveEnded({ by, status: response.status, usage: findings.usage, sentOutputTokens: findings.outputTokens });
   }
   function end(by: Ending['by']): void {
@@ -113,7 +113,7 @@ function watchEnd(response: Response, { reader, clock, stallMs, leaving, watch, 
     try {
       return await read();
     } catch (error) {
-      end(signal.aborted ? 'left' : 'failed');
+      end('failed');
       throw error;
     } finally {
       isReading = false;

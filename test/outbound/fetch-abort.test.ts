@@ -129,6 +129,21 @@ describe('an abort', () => {
     await outbound.sums();
   });
 
+  it('just when the head has come settles the call at once, though nobody reads on', async () => {
+    const controller = new AbortController();
+    const bare = globalThis.fetch;
+    vi.spyOn(globalThis, 'fetch').mockImplementationOnce(async (...given) => {
+      const response = await bare(...given);
+      controller.abort();
+      return response;
+    });
+
+    await ada()(outbound.url, post(streamed, { signal: controller.signal }));
+
+    await outbound.sums();
+    expect(outbound.settled).toMatchObject([{ by: 'partial', usage: { outputTokens: 0 } }]);
+  });
+
   it('after the answer has come changes nothing', async () => {
     const controller = new AbortController();
     const response = await ada()(outbound.url, post(chat('Hello?', { max_tokens: 2 }), { signal: controller.signal }));

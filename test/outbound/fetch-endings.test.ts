@@ -160,3 +160,26 @@ describe('a call that the provider refuses', () => {
     expect(await outbound.sums()).toEqual(kept);
   });
 });
+
+describe('a call on a model that is not allowed', () => {
+  beforeEach(async () => {
+    await outbound.close();
+    outbound = await createOutbound({ unknownModel: 'refuse' });
+  });
+
+  it('is answered with the error of its dialect and reaches nobody, by fetch', async () => {
+    const response = await ada()(outbound.url, post({ ...chat('Hello?'), model: 'o9' }));
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 'model_not_found', param: 'model' } });
+    expect(await outbound.sums()).toEqual({});
+    expect(outbound.provider.stats().calls).toBe(0);
+  });
+
+  it('is an error with its status, by run', async () => {
+    const made = outbound.gate.run({ body: { ...chat('Hello?'), model: 'o9' } }, async () => expect.unreachable());
+
+    await expect(made).rejects.toMatchObject({ code: 'SPILLWAY_BAD_CALL', status: 400 });
+    expect(await outbound.sums()).toEqual({});
+  });
+});

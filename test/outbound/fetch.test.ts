@@ -163,14 +163,18 @@ describe('gate.fetch governs a call', () => {
     expect(arrived.headers['content-type']).toBe('application/json');
   });
 
-  it('and asks a stream in a Request for usage, keeping its headers, and uses the Request up', async () => {
+  it.each<[string, RequestInit | undefined, object]>([
+    ['its headers', undefined, { 'x-a': '1', 'x-b': undefined }],
+    ['the other headers given', { headers: { ...jsonHeaders, 'x-b': '2' } }, { 'x-a': undefined, 'x-b': '2' }],
+  ])('and asks a stream in a Request for usage, with %s, and uses the Request up', async (_, init, headers) => {
     const request = new Request(url(), post(chat('Hello?', { stream: true }), { headers: { ...jsonHeaders, 'x-a': '1' } }));
 
-    const response = await outbound.gate.fetch(request);
+    const response = await outbound.gate.fetch(request, init);
     const { arrived } = (await response.json()) as { arrived: { body: string; headers: Record<string, string> } };
 
     expect(JSON.parse(arrived.body)).toMatchObject({ stream: true, stream_options: { include_usage: true } });
-    expect(arrived.headers).toMatchObject({ 'x-a': '1', 'content-type': 'application/json' });
+    expect({ 'x-a': arrived.headers['x-a'], 'x-b': arrived.headers['x-b'] }).toEqual(headers);
+    expect(arrived.headers['content-type']).toBe('application/json');
     expect(request.bodyUsed).toBe(true);
   });
 

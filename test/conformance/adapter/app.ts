@@ -19,6 +19,8 @@ export interface Turn {
   json(value: unknown, status?: number): void;
   /** Text or bytes, in the framework's own way. */
   send(body: string | Buffer): void;
+  /** Server-sent events, one by one, in the framework's own way; resolves when nothing is left for the handler to do. */
+  events(events: Iterable<string>): Promise<void>;
 }
 
 /** What an application of the suite is made of, in this order. */
