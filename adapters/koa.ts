@@ -21,7 +21,6 @@ export function spillway<Scopes extends string>(gate: Gate<Scopes>, options: Mou
     // Middleware that mounts others below a path takes it off the URL.
     req.originalUrl ??= ctx.originalUrl;
     let handled: Promise<unknown> | undefined;
-    let isAnswered = false;
     await pass({
       req,
       res: ctx.res,
@@ -36,15 +35,12 @@ export function spillway<Scopes extends string>(gate: Gate<Scopes>, options: Mou
         handled.catch(() => {});
       },
       answer({ status, headers, body }) {
-        isAnswered = true;
         ctx.status = status;
         ctx.set(headers);
         ctx.body = body;
       },
     });
-    if (handled) await handled;
-    // The client has left: there is nothing for Koa to write.
-    else if (!isAnswered) ctx.respond = false;
+    await handled;
   };
 }
 

@@ -38,6 +38,7 @@ export interface MountOptions<Scopes extends string = string, Req = unknown> {
   /**
    * Which headers are written: `outcome` (`spillway-*`), and for the caller's own budgets `ietf` (`RateLimit-Policy` and `RateLimit`)
    * and `dialect` (`x-ratelimit-*`, `anthropic-ratelimit-*`). What an object leaves out is written; `false`: none.
+   * The waits of refusals are told in any case.
    * @defaultValue true
    */
   readonly headers?: boolean | Partial<HeaderChoice>;

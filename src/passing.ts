@@ -115,7 +115,7 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
   async function chargeUnseen({ by, status, findings, sentBytes }: Closing): Promise<void> {
     if (call.draft || visit.runsSeen > 0 || visit.verdict === 'cancel') return;
     if (visit.verdict) return core.charge(call, visit.verdict.usage);
-    const isServed = by === 'done' && status >= 200 && status < 300;
+    const isServed = hasPassed && by === 'done' && status >= 200 && status < 300;
     if (memory.hasSeenCalls || !isServed || typeof call.body !== 'object' || call.body === null) return;
     const inputTokens = Math.ceil((bodyBytes ?? lengthOf(call.body)) / 4);
     const outputTokens = Math.min(findings?.outputTokens ?? Math.ceil(sentBytes / 4), MOST_UNSEEN_OUTPUT_TOKENS);
@@ -130,6 +130,7 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
   }
 
   function report({ status }: Ending): void {
+    if (!events.has('request-answered')) return;
     const { inputTokens, outputTokens, calls } = shared;
     events.emit('request-answered', {
       ...facts(),

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Budget } from './budget/budget.js';
 import { noteStandings, type Sighting, type Standing } from './budget/standing.js';
 import {
@@ -52,7 +53,13 @@ interface Shared {
 }
 
 /** Fires never: visits that nobody can leave. */
-const NEVER = new AbortController().signal;
+const NEVER = manyMayListen(new AbortController().signal);
+
+/** Any number of calls may be under way for one visit: that is no leak, of which Node would warn from the eleventh on. */
+function manyMayListen(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal);
+  return signal;
+}
 
 /**
  * Who is passing (a request, a job, or one run inside either), and what it still has: a hold that inner runs draw on, and
@@ -93,7 +100,7 @@ export class Visit {
     this.mountBudgets = facts.mountBudgets;
     this.refuseWith = facts.refuseWith ?? facts.outer?.refuseWith;
     this.outer = facts.outer;
-    this.signal = facts.signal ?? facts.outer?.signal ?? NEVER;
+    this.signal = facts.signal ? manyMayListen(facts.signal) : (facts.outer?.signal ?? NEVER);
     this.shared = facts.outer?.shared ?? {
       paid: new Map(),
       paying: undefined,
@@ -108,6 +115,11 @@ export class Visit {
       standings: new Map(),
       retryAfter: undefined,
     };
+  }
+
+  /** Whether {@link Visit.signal} can ever fire. */
+  get canLeave(): boolean {
+    return this.signal !== NEVER;
   }
 
   /** The nearest visit around this one whose run is under way. */

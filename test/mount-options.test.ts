@@ -195,6 +195,7 @@ describe('resolveMount', () => {
       'dialect',
       'callsPerRequest',
       'headers',
+      'refuseWith',
       '__proto__',
     );
     fc.assert(

@@ -263,6 +263,11 @@ describe('resolveOptions', () => {
       { logger: { info: method } },
       'logger must be a logger, which has the methods info and warn, but lacks warn; give one like pino()',
     ],
+    ...[399, 600, 402.5, Number.NaN, '402'].map((refuseWith): [unknown, string] => [
+      { refuseWith },
+      `refuseWith must be a whole number from 400 to 599 or a function, got ${JSON.stringify(refuseWith) === 'null' ? 'NaN' : JSON.stringify(refuseWith)}; give one like 402, or (refusal) => (refusal.reason === "full" ? 402 : undefined)`,
+    ]),
+    [{ dialects: [{ ...dialect, limits: {} }] }, 'dialects[0].limits must be a function, got an object; leave it out'],
     [{ random: 0.5 }, 'random must be a function, got 0.5; leave it out for Math.random'],
   ];
   it.each(faulty.map(([options, fault]) => ({ options, fault })))('says $fault', ({ options, fault }) => {

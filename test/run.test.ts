@@ -239,7 +239,10 @@ describe('a run inside another', () => {
   });
 
   it('goes on with its hold though others of that line wait, and behind them once it is used up', async () => {
-    const { ask, gate } = createTestGate({ models: { 'gpt-4o': { budgets: [tokens(300)] } }, ladder: [queue({ waitMs: 200_000 })] });
+    const { ask, gate } = createTestGate({
+      models: { 'gpt-4o': { budgets: [tokens(300)] } },
+      ladder: [queue({ waitMs: 200_000 })],
+    });
     const [first, second] = [createPause(), createPause()];
     const inner: Promise<Outcome<unknown>>[] = [];
     void ask(100, { during: async () => void (await ask(250)) });
@@ -1154,6 +1157,24 @@ describe('whoever leaves', () => {
     expect((await running).kind).toBe('shed');
     expect(during).not.toHaveBeenCalled();
     expect([await used(MODEL), counts.unsettled, core.keeper.live]).toEqual([0, 0, 0]);
+  });
+
+  it('is listened for by any number of calls without a warning of a leak', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    const { core, clock, visitIn, callIn, run } = createTestCore(options);
+    const { signal } = new AbortController();
+    void run(callIn(visitIn(), 10), { during: () => new Promise(() => {}) });
+
+    const waits = Array.from({ length: 30 }, (_, index) => run(callIn(visitIn(index < 15 ? { signal } : {}), 10)));
+    await settled();
+    expect(core.line.depth).toBe(30);
+    await clock.advance(5_000);
+    await Promise.all(waits);
+    process.off('warning', note);
+
+    expect(warnings).toEqual([]);
   });
 
   it('while waiting pays nothing, and lets the next one in', async () => {

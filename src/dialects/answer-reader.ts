@@ -44,6 +44,8 @@ function readEvents({ dialect: given, tapBytes, learnBytes, countText }: AnswerR
   let usage: Usage | undefined;
   let text = '';
   let textLength = 0;
+  /** Length of the text when output was last reported: more of it since, and the report was one of what came till then. */
+  let textBeforeUsage = 0;
   let eventBytes = 0;
   let events: StreamEvent[] | undefined = learnBytes > 0 ? [] : undefined;
   const reader = createSseReader(
@@ -52,10 +54,12 @@ function readEvents({ dialect: given, tapBytes, learnBytes, countText }: AnswerR
       if (events && eventBytes <= learnBytes * 4) events.push(event);
       else events = undefined;
       if (event.data === undefined) return;
-      usage = mergeUsage(usage, dialect.usage(event.data));
       const said = dialect.text(event.data);
       textLength += said.length;
       if (text.length < MOST_TEXT) text += said;
+      const reported = dialect.usage(event.data);
+      if (reported?.outputTokens !== undefined) textBeforeUsage = textLength;
+      usage = mergeUsage(usage, reported);
     },
     { maxEventBytes: tapBytes },
   );
@@ -69,8 +73,10 @@ function readEvents({ dialect: given, tapBytes, learnBytes, countText }: AnswerR
       const answer = isComplete && events ? dialect.collect({ events }) : undefined;
       // What was too long to be looked at counts by its length.
       const unseen = reader.dropped > 0 ? Math.ceil(Math.max(0, bytes - eventBytes) / 4) : 0;
-      const outputTokens = usage?.outputTokens ?? unseen + counted(text, textLength, eventBytes, countText);
-      return { usage, outputTokens, answer };
+      const reported = usage?.outputTokens;
+      if (reported !== undefined && textLength === textBeforeUsage) return { usage, outputTokens: reported, answer };
+      const outputTokens = Math.max(reported ?? 0, unseen + counted(text, textLength, eventBytes, countText));
+      return { usage: usage && reported !== undefined ? { ...usage, outputTokens } : usage, outputTokens, answer };
     },
   };
 }

@@ -114,8 +114,6 @@ function watch(
       instead: (status) => passing.rescue(status),
       headers: () => passing.headers(),
       onBytes(bytes, { contentType, contentEncoding }) {
-        // What is written in the place of a handler is no answer of a model.
-        if (!passing.hasPassed) return;
         if (sentBytes === 0) {
           isPlain = contentEncoding === '' || contentEncoding === 'identity';
           const plain = passing.reader(contentType);

@@ -15,7 +15,8 @@ export interface Candidate {
   readonly hasPassed: boolean;
   /** How much of `bounds.waitMs` is left, in milliseconds. */
   readonly leftMs: number;
-  readonly signal: AbortSignal;
+  /** `undefined`: nobody can leave. */
+  readonly signal: AbortSignal | undefined;
   /** {@link Line.frees} from before the store was asked: what was freed since may already have made room. */
   readonly frees: number;
   /** Tries again, as somebody who stands at `place`. */
@@ -27,8 +28,8 @@ export interface Candidate {
 /**
  * Everybody in this process who waits for room. A waiter stands in the lines of those budgets that keep it waiting longest;
  * refused again, it moves to other lines and keeps its age. It is tried when it is at the head of all its lines and its wait is
- * over, one of their counters was freed, or whoever stood before it has gone: never by polling, one try at a time for each
- * line, and never past somebody who waits for the same budget before it.
+ * over, one of their counters was freed, or whoever stood before it has gone: never by polling, and never past somebody who
+ * waits for the same budget before it.
  */
 export interface Line {
   /**
@@ -92,13 +93,13 @@ export function createLine(clock: Clock): Line {
         isOverdue: false,
         isDone: false,
         finish() {
-          signal.removeEventListener('abort', onAbort);
+          signal?.removeEventListener('abort', onAbort);
           stopDeadline();
         },
         resolve,
         reject,
       };
-      signal.addEventListener('abort', onAbort, { once: true });
+      signal?.addEventListener('abort', onAbort, { once: true });
       waiters.add(waiter);
       tokens += waiter.tokens;
       stand(waiter, refusal, refusedAtMs);
@@ -204,7 +205,7 @@ export function createLine(clock: Clock): Line {
       const { call, refusal, refusedAtMs, bounds, leftMs, signal } = candidate;
       const isFull = waiters.size >= bounds.maxRequests || tokens + wants(call) > bounds.maxTokens;
       const isHopeless = leftMs <= 0 || refusedAtMs + refusal.waitMs >= clock.now() + leftMs;
-      return isClosed || isFull || isHopeless || signal.aborted ? Promise.resolve(undefined) : join(candidate);
+      return isClosed || isFull || isHopeless || signal?.aborted ? Promise.resolve(undefined) : join(candidate);
     },
     ahead(charges, place) {
       const isHeldUp = ({ counter }: Charge) => {

@@ -22,8 +22,13 @@ export interface Places<W extends Place> {
   amountBefore(counter: string, place: Place): number;
 }
 
+interface Taken<W> {
+  readonly waiter: W;
+  readonly amount: number;
+}
+
 interface Line<W> {
-  readonly places: { readonly waiter: W; readonly amount: number }[];
+  readonly places: Taken<W>[];
   amount: number;
 }
 
@@ -35,10 +40,7 @@ export function createPlaces<W extends Place>(): Places<W> {
       for (const { counter, amount } of charges) {
         const line = lines.get(counter) ?? { places: [], amount: 0 };
         lines.set(counter, line);
-        // From the end: most have just come.
-        let index = line.places.length;
-        while (index > 0 && isBefore(waiter, (line.places[index - 1] as { waiter: W }).waiter)) index--;
-        line.places.splice(index, 0, { waiter, amount });
+        line.places.splice(placeOf(waiter, line.places), 0, { waiter, amount });
         line.amount += amount;
       }
     },
@@ -67,4 +69,15 @@ export function createPlaces<W extends Place>(): Places<W> {
       return amount;
     },
   };
+}
+
+/** Where in line somebody belongs: before the first that comes after. */
+function placeOf(place: Place, places: readonly Taken<Place>[]): number {
+  let [from, to] = [0, places.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (isBefore(place, (places[middle] as Taken<Place>).waiter)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }

@@ -68,7 +68,7 @@ export function createWalk(facts: WalkFacts): OwnedWalk {
           bounds,
           hasPassed,
           leftMs: bounds.waitMs - visit.waitedMs(clock),
-          signal: visit.signal,
+          signal: visit.canLeave ? visit.signal : undefined,
           frees,
           async admit(place) {
             const result = await admit(call, place);

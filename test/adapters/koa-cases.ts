@@ -6,7 +6,16 @@ import type Koa from 'koa';
 import compress from 'koa-compress';
 import { afterEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { spillway, spillwayOf } from '../../adapters/koa.js';
-import { type MountOptions, OptionsError, type Passage, staticAnswer } from '../../src/index.js';
+import {
+  cachedAnswer,
+  type Dialect,
+  type MountOptions,
+  OptionsError,
+  openaiChat,
+  type Passage,
+  queue,
+  staticAnswer,
+} from '../../src/index.js';
 import { chat, completion, events } from '../support/chat.js';
 import { begin, type Sending, send } from '../support/http-client.js';
 import { type Loopback, listen, until } from '../support/loopback.js';
@@ -383,7 +392,10 @@ export function koaCases(name: string, Application: new () => Koa, { web }: KoaC
           'x-response-time': '1ms',
           'set-cookie': [expect.stringMatching(/^session=renewed/)],
         });
-        expect(reply.headers['spillway-outcome']).toBe(what === 'a static answer' ? 'static' : 'shed');
+        const outcome = { outcome: reply.headers['spillway-outcome'], model: reply.headers['spillway-model'] };
+        expect(outcome).toEqual(
+          what === 'a static answer' ? { outcome: 'static', model: 'spillway-static' } : { outcome: 'shed', model: undefined },
+        );
         expect(reply.headers['content-length']).toBe(String(reply.body.length));
         expect(failures).toEqual([]);
       });
@@ -512,6 +524,82 @@ export function koaCases(name: string, Application: new () => Koa, { web }: KoaC
       await world.atRest();
 
       expect({ handled, admitted: world.admitted }).toEqual({ handled: 0, admitted: [] });
+    });
+
+    it('lets middleware outside give up on a request that waits for room, and never runs its handler', async () => {
+      const world = createOwnWorld({ scopes: { user: { budgets: [{ concurrent: 1 }] } }, ladder: [queue({ waitMs: 10_000 })] });
+      const isQueued = async () => (await world.gate.snapshot()).queueDepth > 0;
+      let handled = 0;
+      let finish = () => {};
+      const { url, failures } = await serve(
+        async (ctx, next) => {
+          if (ctx.get('x-patience') === '') return next();
+          const late = until(isQueued).then(() => ctx.throw(504, 'too slow', { expose: true }));
+          await Promise.race([next(), late]);
+        },
+        spillway(world.gate, { identify }),
+        async (ctx) => {
+          handled++;
+          await new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+          ctx.body = body;
+        },
+      );
+      const first = send(url, { body: chat() });
+      await until(() => handled === 1);
+
+      const second = await send(url, { body: chat(), headers: { 'x-patience': 'none' } });
+      finish();
+      await first;
+      await world.atRest();
+
+      expect({ status: second.status, text: second.text, handled }).toEqual({ status: 504, text: 'too slow', handled: 1 });
+      expect(failures).toEqual([expect.objectContaining({ message: 'too slow' })]);
+    });
+
+    it('learns no answer that middleware outside gives to a request that waits for room', async () => {
+      const ladder = [queue({ waitMs: 300 }), cachedAnswer()];
+      const world = createOwnWorld({ scopes: { user: { budgets: [{ concurrent: 1 }] } }, ladder });
+      const isQueued = async () => (await world.gate.snapshot()).queueDepth > 0;
+      let finish = () => {};
+      const { url } = await serve(
+        async (ctx, next) => {
+          const passes = next();
+          if (ctx.get('x-patience') === '') return passes;
+          await Promise.race([passes, until(isQueued)]);
+          ctx.body = body;
+        },
+        spillway(world.gate, { identify }),
+        (ctx) =>
+          new Promise<void>((resolve) => {
+            finish = resolve;
+            ctx.body = completion({ text: 'The first.' });
+          }),
+      );
+      const first = send(url, { body: chat() });
+      await until(() => world.admitted.length === 1);
+
+      const outside = await send(url, { body: chat(), headers: { 'x-patience': 'none' } });
+      const third = await send(url, { body: chat() });
+      finish();
+      await first;
+      await world.atRest();
+
+      expect({ status: outside.status, text: outside.text }).toEqual({ status: 200, text });
+      expect({ status: third.status, outcome: third.headers['spillway-outcome'] }).toEqual({ status: 429, outcome: 'shed' });
+    });
+
+    it('sends a status of an own dialect that has no name', async () => {
+      const world = createOwnWorld();
+      const dialect: Dialect = { ...openaiChat, name: 'odd', error: () => ({ status: 529, headers: {}, body: 'overloaded' }) };
+      const { url, failures } = await serve(
+        spillway(world.gate, { identify, route: 'chat', dialect, budgets: FULL, ladder: [] }),
+      );
+
+      const reply = await send(url, { body: chat() });
+
+      expect({ status: reply.status, text: reply.text, failures }).toEqual({ status: 529, text: 'overloaded', failures: [] });
     });
 
     it('is found in ctx.state and by spillwayOf, with types, behind a router', async () => {

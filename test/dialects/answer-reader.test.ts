@@ -41,6 +41,23 @@ describe('an answer that reports usage', () => {
     });
   });
 
+  it('too early is taken for what came till then: the text after it is counted', () => {
+    const early = event({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 1 } });
+
+    expect(read([early, said('abcdef')])).toMatchObject({ usage: { inputTokens: 9, outputTokens: 6 }, outputTokens: 6 });
+    expect(read([early, said('abcdef')], {}, false)).toMatchObject({ usage: { inputTokens: 9, outputTokens: 6 } });
+    expect(read([said('abc'), usage, said('d')])).toMatchObject({ outputTokens: 4 });
+  });
+
+  it('with each piece of text is the last of them', () => {
+    const withUsage = (content: string, completion_tokens: number) =>
+      event({ choices: [{ index: 0, delta: { content } }], usage: { prompt_tokens: 9, completion_tokens } });
+
+    expect(read([withUsage('abcdef', 1), withUsage('ghijkl', 2)], {}, false)).toMatchObject({
+      usage: { inputTokens: 9, outputTokens: 2 },
+    });
+  });
+
   it('is read however its bytes are cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 200 })), (cuts) => {

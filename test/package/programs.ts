@@ -99,6 +99,8 @@ export const CHECKS: Readonly<Record<string, string>> = {
       [`${framework}-typed.ts`, HEAD(framework) + TYPED + GATE + APPS[framework] + ASK + WRONG],
     ]),
   ),
-  'tsconfig.node16.json': config('node16', 'node16', ['*.mts', '*.cts', '*.ts']),
+  // Apart: an application that imports the package and requires it has it twice.
+  'tsconfig.node16-import.json': config('node16', 'node16', ['*.mts', '*.ts']),
+  'tsconfig.node16-require.json': config('node16', 'node16', ['*.cts']),
   'tsconfig.bundler.json': config('esnext', 'bundler', ['*-typed.ts']),
 };

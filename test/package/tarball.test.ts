@@ -75,8 +75,8 @@ describe.each([
     );
   }
 
-  it.each(['node16', 'bundler'])(
-    'has types for both frameworks under the resolution %s',
+  it.each(['node16-import', 'node16-require', 'bundler'])(
+    'has types for both frameworks, checked by tsconfig.%s.json',
     { timeout: RUN_MS },
     async (resolution) => {
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');

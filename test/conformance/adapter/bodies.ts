@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
+import { type Dialect, openaiChat, staticAnswer } from '../../../src/index.js';
 import { chat, completion } from '../../support/chat.js';
 import { send } from '../../support/http-client.js';
 import { handler, mount, type Part, parser, step, type Turn } from './app.js';
@@ -195,6 +196,31 @@ export const bodies: readonly Case[] = [
       await world.atRest();
 
       expect(unseen).toEqual([Math.ceil(question.length / 4) + 100]);
+    },
+  },
+  {
+    name: 'charges nothing for a static answer to a request whose call nobody can read',
+    async run(bench) {
+      const world = bench.world();
+      const unseen: number[] = [];
+      world.gate.on('call-unseen', ({ tokens }) => unseen.push(tokens));
+      const dialect: Dialect = { ...openaiChat, name: 'blind', read: () => undefined };
+      const budgets = { route: [{ requests: 1, per: 'hour' }] } as const;
+      const url = await bench.serve(
+        mount(world.gate, { route: 'chat', dialect, budgets, ladder: [staticAnswer('Later, please.')] }),
+        handler((turn) => {
+          turn.passage().settle({ inputTokens: 1, outputTokens: 1 });
+          turn.send('ok');
+        }),
+      );
+
+      await send(url, { body: { question: 'Where?' } });
+      const reply = await send(url, { body: { question: 'Where?' } });
+      await world.atRest();
+
+      expect(reply.headers['spillway-outcome']).toBe('static');
+      expect(unseen).toEqual([]);
+      expect(await world.sums()).toEqual({ 'route chat requests': 1, 'user ada requests': 1, 'user ada tokens': 2 });
     },
   },
 ];
