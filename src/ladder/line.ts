@@ -1,29 +1,9 @@
-import type { Call, Charge, Refusal, Reservation, Shortage } from '../call.js';
-import type { Cancel, Clock } from '../clock.js';
+import type { Charge, Refusal, Reservation, Shortage } from '../call.js';
+import type { Clock } from '../clock.js';
 import { createFrees } from './frees.js';
 import { createPlaces, isBefore, type Place } from './places.js';
-import { isReservation, type WaitBounds } from './step.js';
-
-/** A call that wants to wait, and how it tries again. */
-export interface Candidate {
-  readonly call: Call;
-  readonly refusal: Refusal;
-  /** When the refusal came: its waits count from then. Epoch milliseconds. */
-  readonly refusedAtMs: number;
-  readonly bounds: WaitBounds;
-  /** Runs of visits that already passed go before new visits. */
-  readonly hasPassed: boolean;
-  /** How much of `bounds.waitMs` is left, in milliseconds. */
-  readonly leftMs: number;
-  /** `undefined`: nobody can leave. */
-  readonly signal: AbortSignal | undefined;
-  /** {@link Line.frees} from before the store was asked: what was freed since may already have made room. */
-  readonly frees: number;
-  /** Tries again, as somebody who stands at `place`. */
-  admit(place: Place): Promise<Reservation | Refusal>;
-  /** Takes back what `admit` gave too late: nobody waits for it any more. */
-  giveBack(reservation: Reservation): void;
-}
+import { isReservation } from './step.js';
+import { type Candidate, createWaiter, tokensOf, type Waiter } from './waiter.js';
 
 /**
  * Everybody in this process who waits for room. A waiter stands in the lines of those budgets that keep it waiting longest;
@@ -53,21 +33,6 @@ export interface Line {
 /** A new visit that has not come to the line yet. */
 const NEWCOMER: Place = { hasPassed: false, arrival: Infinity };
 
-interface Waiter extends Candidate, Place {
-  readonly tokens: number;
-  readonly deadlineMs: number;
-  /** What it waits for: the lines it stands in. */
-  awaited: readonly Charge[];
-  dueMs: number;
-  stopDue: Cancel | undefined;
-  isTrying: boolean;
-  isOverdue: boolean;
-  isDone: boolean;
-  finish(): void;
-  resolve(result: Reservation | undefined): void;
-  reject(error: unknown): void;
-}
-
 export function createLine(clock: Clock): Line {
   const waiters = new Set<Waiter>();
   const places = createPlaces<Waiter>();
@@ -78,31 +43,11 @@ export function createLine(clock: Clock): Line {
 
   function join(candidate: Candidate): Promise<Reservation | undefined> {
     return new Promise((resolve, reject) => {
-      const { call, refusal, refusedAtMs, leftMs, signal } = candidate;
-      const onAbort = () => end(waiter, () => resolve(undefined));
-      const stopDeadline = clock.after(leftMs, () => expire(waiter), true);
-      const waiter: Waiter = {
-        ...candidate,
-        arrival: arrivals++,
-        tokens: wants(call),
-        deadlineMs: clock.now() + leftMs,
-        awaited: [],
-        dueMs: Infinity,
-        stopDue: undefined,
-        isTrying: false,
-        isOverdue: false,
-        isDone: false,
-        finish() {
-          signal?.removeEventListener('abort', onAbort);
-          stopDeadline();
-        },
-        resolve,
-        reject,
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const onLeave = (waiter: Waiter) => end(waiter, undefined);
+      const waiter = createWaiter(candidate, arrivals++, clock, { onLeave, onDeadline: expire, resolve, reject });
       waiters.add(waiter);
       tokens += waiter.tokens;
-      stand(waiter, refusal, refusedAtMs);
+      stand(waiter, candidate.refusal, candidate.refusedAtMs);
       if (hasMissed(waiter, candidate.frees)) proceed(waiter);
     });
   }
@@ -111,15 +56,7 @@ export function createLine(clock: Clock): Line {
     waiter.awaited = bottlenecks(refusal);
     places.take(waiter, waiter.awaited);
     waiter.dueMs = refusal.waitMs > 0 ? refusedAtMs + refusal.waitMs : Infinity;
-    if (waiter.dueMs === Infinity) return;
-    waiter.stopDue = clock.after(Math.max(0, waiter.dueMs - clock.now()), () => proceed(waiter), true);
-  }
-
-  /** @returns the counters it was first in line for */
-  function stepAside(waiter: Waiter): readonly string[] {
-    waiter.stopDue?.();
-    waiter.stopDue = undefined;
-    return places.leave(waiter, waiter.awaited);
+    waiter.wakeAtDue(() => proceed(waiter));
   }
 
   /** Something was freed, or somebody who stood first has gone: whoever is first now may have room. */
@@ -139,21 +76,22 @@ export function createLine(clock: Clock): Line {
     );
   }
 
-  function end(waiter: Waiter, tell: () => void): void {
+  function end(waiter: Waiter, result: Reservation | undefined): void {
     if (waiter.isDone) return;
-    waiter.isDone = true;
-    waiter.finish();
+    waiter.finish(result);
+    forget(waiter);
+  }
+
+  function forget(waiter: Waiter): void {
     waiters.delete(waiter);
     tokens -= waiter.tokens;
-    const led = stepAside(waiter);
-    tell();
-    wake(led);
+    wake(places.leave(waiter, waiter.awaited));
   }
 
   /** A try under way may still succeed: an answer that comes a moment late is better than none. */
   function expire(waiter: Waiter): void {
     waiter.isOverdue = true;
-    if (!waiter.isTrying) end(waiter, () => waiter.resolve(undefined));
+    if (!waiter.isTrying) end(waiter, undefined);
   }
 
   /** Tries a waiter that may have room, unless somebody else must be tried before it. */
@@ -169,25 +107,26 @@ export function createLine(clock: Clock): Line {
     try {
       result = await waiter.admit(waiter);
     } catch (error) {
-      end(waiter, () => waiter.reject(error));
+      if (waiter.isDone) return;
+      waiter.fail(error);
+      forget(waiter);
       return;
     }
     waiter.isTrying = false;
-    if (isReservation(result)) settle(waiter, result);
-    else refuse(waiter, result, freesBefore);
-  }
-
-  function settle(waiter: Waiter, reservation: Reservation): void {
-    if (waiter.isDone) waiter.giveBack(reservation);
-    else end(waiter, () => waiter.resolve(reservation));
+    if (!isReservation(result)) refuse(waiter, result, freesBefore);
+    else if (waiter.isDone) waiter.giveBack(result);
+    else end(waiter, result);
   }
 
   function refuse(waiter: Waiter, refusal: Refusal, freesBefore: number): void {
     if (waiter.isDone) return;
     const nowMs = clock.now();
     const isTooLate = waiter.isOverdue || nowMs + refusal.waitMs >= waiter.deadlineMs;
-    if (refusal.reason !== 'full' || isTooLate) return end(waiter, () => waiter.resolve(undefined));
-    const led = stepAside(waiter);
+    if (refusal.reason !== 'full' || isTooLate) {
+      end(waiter, undefined);
+      return;
+    }
+    const led = places.leave(waiter, waiter.awaited);
     stand(waiter, refusal, nowMs);
     if (hasMissed(waiter, freesBefore)) proceed(waiter);
     wake(led.filter((counter) => places.head(counter) !== waiter));
@@ -203,7 +142,7 @@ export function createLine(clock: Clock): Line {
   return {
     wait(candidate) {
       const { call, refusal, refusedAtMs, bounds, leftMs, signal } = candidate;
-      const isFull = waiters.size >= bounds.maxRequests || tokens + wants(call) > bounds.maxTokens;
+      const isFull = waiters.size >= bounds.maxRequests || tokens + tokensOf(call) > bounds.maxTokens;
       const isHopeless = leftMs <= 0 || refusedAtMs + refusal.waitMs >= clock.now() + leftMs;
       return isClosed || isFull || isHopeless || signal?.aborted ? Promise.resolve(undefined) : join(candidate);
     },
@@ -229,13 +168,9 @@ export function createLine(clock: Clock): Line {
     },
     close() {
       isClosed = true;
-      for (const waiter of waiters) end(waiter, () => waiter.resolve(undefined));
+      for (const waiter of waiters) end(waiter, undefined);
     },
   };
-}
-
-function wants({ heldInputTokens, expectedOutputTokens }: Call): number {
-  return heldInputTokens + expectedOutputTokens;
 }
 
 /**

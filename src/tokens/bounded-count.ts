@@ -1,6 +1,6 @@
 import { blockAt, blockCount, spread } from './blocks.js';
 import { guessTokens } from './character-classes.js';
-import type { EncodingName } from './tokenizer.js';
+import type { EncodingName } from './encodings.js';
 import { nextTurn, type Vocabulary, type Work } from './vocabulary.js';
 
 /** How much counting may still be done, and how it went so far. */

@@ -1,4 +1,4 @@
-import type { EncodingName } from './tokenizer.js';
+import type { EncodingName } from './encodings.js';
 
 /** Letters of a word that still tend to be one token, and how many more make each further one. */
 const WORD_LETTERS = 12;

@@ -1,4 +1,5 @@
-import type { EncodingName } from './tokenizer.js';
+/** Vocabularies by which models count, as their publisher names them. */
+export type EncodingName = 'o200k_base' | 'cl100k_base' | 'p50k_base' | 'r50k_base';
 
 /** Longest name that is looked at, in characters. */
 const LONGEST_NAME = 256;

@@ -1,9 +1,7 @@
 import { type BoundedMap, createBoundedMap } from '../cache/bounded-map.js';
 import { type Allowance, type Counted, countWithin, createAllowance, warmUp } from './bounded-count.js';
+import type { EncodingName } from './encodings.js';
 import { loadedVocabulary, loadVocabulary } from './vocabularies.js';
-
-/** Encodings that models use; see the prefix table in `encodings.ts`. */
-export type EncodingName = 'o200k_base' | 'cl100k_base' | 'p50k_base' | 'r50k_base';
 
 /** Counts the tokens of text. Never throws, never blocks for long, whatever the text. */
 export interface Tokenizer {

@@ -1,4 +1,4 @@
-import type { EncodingName } from './tokenizer.js';
+import type { EncodingName } from './encodings.js';
 import { type PublishedVocabulary, readVocabulary, type Vocabulary } from './vocabulary.js';
 
 const PUBLISHED: Readonly<Record<EncodingName, () => Promise<{ readonly default: PublishedVocabulary }>>> = {

@@ -1,6 +1,7 @@
 import type { Call, Refusal, Reservation } from '../../src/call.js';
-import type { Candidate, Line } from '../../src/ladder/line.js';
+import type { Line } from '../../src/ladder/line.js';
 import type { Place } from '../../src/ladder/places.js';
+import type { Candidate } from '../../src/ladder/waiter.js';
 import { callOf, fullOf } from './builders.js';
 import type { VirtualClock } from './virtual-clock.js';
 

@@ -6,7 +6,8 @@ import p50k from 'js-tiktoken/ranks/p50k_base';
 import r50k from 'js-tiktoken/ranks/r50k_base';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAllowance } from '../../src/tokens/bounded-count.js';
-import { createTokenizer, type EncodingName } from '../../src/tokens/tokenizer.js';
+import type { EncodingName } from '../../src/tokens/encodings.js';
+import { createTokenizer } from '../../src/tokens/tokenizer.js';
 import { CHINESE, CODE, ENGLISH, JSON_TEXT } from './texts.js';
 
 const ENCODINGS: readonly EncodingName[] = ['o200k_base', 'cl100k_base', 'p50k_base', 'r50k_base'];
