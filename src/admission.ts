@@ -68,7 +68,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
     const from = call.visit.holderOf(call.requestedModel);
     const newcomer = { hasPassed: call.visit.holder !== undefined, arrival: Infinity };
-    const ahead = line.ahead(competing(charges, from), place ?? newcomer);
+    const ahead = line.depth === 0 ? [] : line.ahead(competing(charges, from), place ?? newcomer);
     if (ahead.length > 0) {
       call.visit.see({ charges, full: ahead, atMs: clock.now() });
       return refusal('full', ahead);
@@ -118,7 +118,6 @@ export function createAdmission(parts: AdmissionParts): Admission {
   /** Everything whose budgets the call falls under: its model, global, the identity's scopes, the mount. */
   async function sourcesOf(call: Call): Promise<readonly Source[]> {
     const sources: Source[] = [];
-    const counted = new Set<string>();
     const model = call.model === undefined ? undefined : options.models.get(call.model);
     if (model && model.budgets.length > 0) {
       const pool = typeof model.pool === 'function' ? model.pool(call) : model.pool;
@@ -141,8 +140,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
     function addSource(scope: string, key: string, place: string, budgets: readonly Budget[]): void {
       const prefix = `${scope}|${encodeKey(key)}${place}`;
       // The same mount twice around one request counts once.
-      const fresh = budgets.filter(({ suffix }) => !counted.has(`${prefix}|${suffix}`));
-      for (const { suffix } of fresh) counted.add(`${prefix}|${suffix}`);
+      const taken = sources.flatMap((source) => (source.prefix === prefix ? source.budgets.map(({ suffix }) => suffix) : []));
+      const fresh = taken.length === 0 ? budgets : budgets.filter(({ suffix }) => !taken.includes(suffix));
       if (fresh.length > 0) sources.push({ scope, key, prefix, budgets: fresh, units: 'visit' });
     }
   }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Admission, createAdmission } from './admission.js';
+import { type Admission, createAdmission, priceFor } from './admission.js';
+import { priceOf } from './budget/price.js';
 import { createSaturation, type Saturation } from './budget/saturation.js';
 import type { Call, Refusal, Usage } from './call.js';
 import type { AnswerFindings } from './dialects/answer-reader.js';
@@ -58,7 +59,7 @@ export function createCore(options: ResolvedOptions): Core {
   const events = createEvents();
   const onStoreError = (operation: 'reserve' | 'settle' | 'renew', error: unknown) =>
     events.emit('store-failed', { operation, error });
-  const keeper = createKeeper({ store, clock, leaseMs, onStoreError });
+  const keeper = createKeeper({ store, clock, leaseMs, stallMs: options.stallMs, onStoreError });
   const line = createLine(clock);
   const saturation = createSaturation(options.softUntilRatio);
   const admission = createAdmission({ options, store, keeper, line, saturation, clock, onStoreError });
@@ -96,7 +97,7 @@ export function createCore(options: ResolvedOptions): Core {
       if (refusal.reason === 'never-fits') return Infinity;
       const promisedMs = Math.max(0, ...refusal.full.map(({ charge }) => line.promisedMs(charge)));
       const waitMs = refusal.waitMs > 0 ? refusal.waitMs : UNKNOWN_WAIT_MS;
-      return Math.max(waitMs, promisedMs) * (1 + random() * SPREAD_RATIO);
+      return Math.max(waitMs, promisedMs) * (1 + SPREAD_RATIO * (Math.min(1, Math.max(0, random())) || 0));
     },
     countText: (text, model) => tokenizer.count(text, encodingFor(model ?? '')),
     learnBytes(call) {
@@ -115,7 +116,8 @@ export function createCore(options: ResolvedOptions): Core {
     },
     async charge(call, usage) {
       await admission.charge(call, usage);
-      ledger.add(call.visit.identity, call.model, usage, 0);
+      const price = priceFor(options, call.model);
+      ledger.add(call.visit.identity, call.model, usage, price ? priceOf(usage, price) : 0);
     },
   };
 }

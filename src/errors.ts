@@ -7,7 +7,8 @@ export type ErrorCode =
   | 'SPILLWAY_BAD_IDENTITY'
   | 'SPILLWAY_BAD_CALL'
   | 'SPILLWAY_NO_PASSAGE'
-  | 'SPILLWAY_BODY_TOO_DEEP';
+  | 'SPILLWAY_BODY_TOO_DEEP'
+  | 'SPILLWAY_STALLED';
 
 /** What spillway throws: for misuse, and for broken dependencies. A full budget is never an error but a refusal. */
 export class SpillwayError extends Error {

@@ -12,6 +12,9 @@ export interface ReadIdentity {
   readonly missing: readonly string[];
 }
 
+/** Longer keys are remembered by their hash: a caller's text must not fill the memory. In UTF-16 units. */
+const LONGEST_GIVEN = 512;
+
 const NO_IDENTITY: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /**
@@ -42,8 +45,9 @@ function readKeys(given: unknown): Readonly<Record<string, unknown>> {
 }
 
 function readKey(given: unknown, scope: string): string | undefined {
-  if (given === undefined || given === null) return undefined;
-  if (typeof given === 'string' && given !== '') return given;
+  if (given === undefined || given === null || given === '') return undefined;
+  if (typeof given === 'string')
+    return given.length <= LONGEST_GIVEN ? given : `sha256:${createHash('sha256').update(given).digest('hex')}`;
   if (typeof given === 'bigint' || (typeof given === 'number' && Number.isFinite(given))) return String(given);
   const mend = given instanceof Promise ? 'await it' : 'return a non-empty string, a finite number or a bigint';
   throw bad(`identify gave ${kindOf(given)} as the key of the scope ${scope}; ${mend}, or undefined when there is none`);

@@ -8,13 +8,15 @@ import { show } from './options-check.js';
  * holds a whole one (`2001:db8:0:1200::/56`). IPv4 in IPv6 (`::ffff:...`) is IPv4. A port, brackets and a zone are dropped.
  * @param ip - what the framework says, like `req.ip`; never a header that callers can write themselves
  * @param options - `ipv6Subnet`: bits of an IPv6 address that count, 1 to 128; 56 by default
- * @throws {@link SpillwayError} SPILLWAY_BAD_IDENTITY when `ip` is no address
+ * @returns `undefined` when there is no address, as behind a Unix socket
+ * @throws {@link SpillwayError} SPILLWAY_BAD_IDENTITY when `ip` is something else
  */
-export function ipKey(ip: string, options: { readonly ipv6Subnet?: number } = {}): string {
+export function ipKey(ip: string | undefined, options: { readonly ipv6Subnet?: number } = {}): string | undefined {
   const bits = options.ipv6Subnet ?? 56;
   if (!Number.isInteger(bits) || bits < 1 || bits > 128)
     throw new OptionsError([`ipv6Subnet must be a whole number from 1 to 128, got ${show(bits)}; leave it out for 56`]);
 
+  if (ip === undefined || ip === '') return undefined;
   const address = typeof ip === 'string' ? bare(ip) : '';
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) throw notAnAddress(ip);

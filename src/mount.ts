@@ -14,6 +14,8 @@ export interface Arrival<Req> {
   /** Size of the body as it came, in bytes; `undefined`: not known. */
   readonly bodyBytes: number | undefined;
   readonly path: string;
+  /** Method, path and query: what else a handler may answer by. */
+  readonly target: string;
   /** What the application's `identify` returned. */
   readonly given: unknown;
   /** Fires when the client leaves before its response is complete. */
@@ -34,7 +36,7 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
   const memory: MountMemory = { hasSeenCalls: false, hasToldUnseen: false };
   const identityOf = (given: unknown): Identity => readIdentity(given, gate.scopes).identity;
 
-  function open({ req, body, bodyBytes, path, given, signal, outer }: Arrival<Req>): Passing | Rendered {
+  function open({ req, body, bodyBytes, path, target, given, signal, outer }: Arrival<Req>): Passing | Rendered {
     const { dialect, draft } = readDraft(body, path);
     const { identity, missing } = readIdentity(given, gate.scopes);
     if (missing.length > 0) {
@@ -45,7 +47,8 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
     const objection = draft && core.objection(draft);
     if (objection) return refuse(objection);
     const { route, ladder, budgets: mountBudgets, headers, refuseWith } = options;
-    const place = `mount:${route ?? ''}`;
+    // What another path or query, or another mount, answers to the same body is its own.
+    const place = `mount:${route ?? ''} ${target}`;
     const visit = new Visit({ identity, scopes: core.scopeNames, route, place, ladder, mountBudgets, refuseWith, signal, outer });
     const call = core.draft(visit, dialect, draft, body, options.callsPerRequest(req));
     return createPassing({ core, memory, visit, call, bodyBytes, headers, identityOf, shown });

@@ -4,6 +4,7 @@ import type { Dialect } from './dialects/dialect.js';
 import { carefulReading, readUsage } from './dialects/reading.js';
 import { SpillwayError } from './errors.js';
 import { renderAnswer, renderComplaint, renderRefusal } from './http/render.js';
+import { routeOf } from './observe/facts.js';
 import type { FetchLike } from './outbound/fetch.js';
 import { createFetch } from './outbound/fetch.js';
 import { Visit } from './visit.js';
@@ -91,6 +92,8 @@ export function createJobs(core: Core, visit: Visit | undefined, identify: (give
     }),
     run: (request, make) => runCall(core, visit, request, make),
     as(given) {
+      if (Object.values(given ?? {}).includes(''))
+        throw new SpillwayError('SPILLWAY_BAD_IDENTITY', 'as was given an empty key; name who the calls are for');
       const known = identify(given);
       const outer = visit ?? underWay(core.context.getStore(), known);
       const identity = { ...known, ...outer?.identity };
@@ -157,6 +160,9 @@ function enter(core: Core, given: Visit | undefined, model: string | undefined, 
   const current = core.context.getStore();
   const outer = given && !isInside(current, given) ? given : current;
   if (!outer && core.openVisits > 0) core.events.emit('context-missing', { model });
+  for (const { name, optional } of core.options.scopes)
+    if (name !== 'global' && !optional && outer?.identity[name] === undefined)
+      core.events.emit('identity-missing', { route: outer && routeOf(outer), scope: name });
   return new Visit({
     identity: outer?.identity ?? {},
     scopes: core.scopeNames,

@@ -6,7 +6,7 @@ import type { Instead } from './http/held-response.js';
 import { limitHeaders } from './http/ratelimit-headers.js';
 import { outcomeHeaders, renderAnswer } from './http/render.js';
 import type { HeaderChoice } from './mount-options.js';
-import { hashedScopes } from './observe/facts.js';
+import { hashedScopes, modelFact } from './observe/facts.js';
 import { createPassage, type Passage, renderOutcome } from './passage.js';
 import { rescue } from './run.js';
 import { jsonText } from './tokens/json-text.js';
@@ -125,8 +125,8 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
   }
 
   function facts() {
-    const { requestedModel, model } = call;
-    return { route: visit.route, scopes: hashedScopes(visit), requestedModel, model: shared.model ?? model };
+    const requestedModel = modelFact(call.requestedModel);
+    return { route: visit.route, scopes: hashedScopes(visit), requestedModel, model: modelFact(shared.model ?? call.model) };
   }
 
   function report({ status }: Ending): void {
@@ -171,6 +171,8 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
       return { found: findAnswer(() => isDeclined), decline };
     },
     headers() {
+      // The application's own error before anybody was let in, or sent away: there is no outcome to tell of.
+      if (!hasPassed && !isAnswered && !visit.escaped) return {};
       if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
       return { ...(headers.outcome ? outcomeHeaders(shared.worst, shared.model ?? call.model) : {}), ...limits() };
     },
@@ -184,6 +186,7 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
     close(closing) {
       const { by, status, findings, sentBytes, isPlain } = closing;
       core.openVisits--;
+      if (!visit.outer) shared.isOver = true;
       if ((visit.escaped && !visit.rescue) || (!hasPassed && !isAnswered)) visit.note('shed', undefined);
       if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued'))
         core.learn(call, findings);

@@ -1,6 +1,4 @@
-import { type Admission, priceFor } from './admission.js';
-import { priceOf } from './budget/price.js';
-import { amountsFor, hasHappened, type Way, wayOf } from './budget/settlement.js';
+import type { Admission } from './admission.js';
 import type { Answer, Call, Ending, Outcome, Refusal, Reservation, Send, Usage } from './call.js';
 import { bodyToSend } from './draft-call.js';
 import { complaintOf } from './http/render.js';
@@ -12,6 +10,7 @@ import type { Events } from './observe/events.js';
 import { callFacts, fullFacts } from './observe/facts.js';
 import type { Ledger } from './observe/ledger.js';
 import type { ResolvedOptions } from './options.js';
+import { createSettling } from './settling.js';
 import type { Visit } from './visit.js';
 
 /** What the one verb is made of. */
@@ -42,6 +41,7 @@ export type GovernedRun = <T>(call: Call, send: Send<T>, how?: RunHow) => Promis
 export function createRun(parts: RunParts): GovernedRun {
   const { options, admission, line, events, ledger } = parts;
   const { clock } = options;
+  const { conclude, giveBack, drop } = createSettling(parts);
   /** Reservations for which a step lowered the output maximum. */
   const shortened = new WeakSet<Reservation>();
 
@@ -77,7 +77,7 @@ export function createRun(parts: RunParts): GovernedRun {
         return result;
       },
       cheaperThan: (model) => (model === undefined ? undefined : options.models.get(model)?.cheaper) ?? [],
-      giveBack: (reservation) => settle(reservation, [], visit),
+      giveBack: drop,
     });
     const { ladder: steps, isOutermostSpeaker: isForPeople } = visit;
     const found = await descend({ steps, walk, call, isForPeople, onSkip: reportSkip(call), onTurn: walk.endTurn });
@@ -126,63 +126,6 @@ export function createRun(parts: RunParts): GovernedRun {
     if (call.model !== call.requestedModel) return 'cheaper';
     if (shortened.has(reservation)) return 'shorter';
     return visit.waitedMs(clock) > 0 ? 'queued' : 'passed';
-  }
-
-  async function conclude(reservation: Reservation, ending: Ending, how: RunHow): Promise<void> {
-    const { call, charges } = reservation;
-    const { visit } = call;
-    const { runsSeen, callsMade, verdict } = visit;
-    const rescued = visit.rescue !== undefined;
-    const kind = how.kind ?? 'call';
-    const expectsRuns = how.expectsRuns?.() ?? false;
-    const way = wayOf({ call, ending, kind, runsSeen, callsMade, expectsRuns, verdict, rescued });
-    const amounts = amountsFor(charges, way, priceFor(options, call.model));
-    const usage = 'usage' in way && call.draft ? way.usage : undefined;
-    visit.hold = undefined;
-    await settle(reservation, amounts, visit, hasHappened(way));
-    if (usage) tally(call, usage);
-    reportSettled(reservation, amounts, way.by, usage);
-    how.onSettled?.(usage, ending);
-  }
-
-  /** An admission that nobody is left to use. */
-  async function giveBack(reservation: Reservation): Promise<void> {
-    const nothing = reservation.charges.map(() => 0);
-    await settle(reservation, nothing, reservation.call.visit);
-    reportSettled(reservation, nothing, 'cancelled', undefined);
-  }
-
-  function reportSettled(reservation: Reservation, amounts: readonly number[], by: Way['by'], usage: Usage | undefined): void {
-    if (!events.has('reservation-settled')) return;
-    const { call, charges, id } = reservation;
-    const overdraftTokens = charges.reduce(
-      (most, { amount, dimension }, index) => (dimension === 'tokens' ? Math.max(most, (amounts[index] ?? 0) - amount) : most),
-      0,
-    );
-    const estimatedInputTokens = call.inputTokens;
-    events.emit('reservation-settled', { ...callFacts(call), id, by, estimatedInputTokens, usage, overdraftTokens });
-  }
-
-  /** Gives back what was held too much, and lets those who wait for it try. No amounts: all of it. */
-  async function settle(reservation: Reservation, amounts: readonly number[], visit: Visit, happened = false): Promise<void> {
-    const { id, charges, rides } = reservation;
-    if (!happened) visit.ride(rides, -1);
-    const real = charges.map(({ counter, dimension }, index) => {
-      const amount = amounts[index] ?? 0;
-      return dimension === 'requests' && amount === 0 && !visit.takeBack(counter, id) ? 1 : amount;
-    });
-    await reservation.settle(real);
-    line.freed(charges.filter(({ amount }, index) => (real[index] as number) < amount));
-  }
-
-  function tally(call: Call, usage: Usage): void {
-    const { shared, identity } = call.visit;
-    shared.inputTokens += usage.inputTokens ?? 0;
-    shared.outputTokens += usage.outputTokens ?? 0;
-    shared.calls++;
-    if (usage.model !== undefined) shared.model = options.findModel(usage.model)?.name ?? shared.model;
-    const price = priceFor(options, call.model);
-    ledger.add(identity, call.model, usage, price ? priceOf(usage, price) : 0);
   }
 
   function answered<T>(call: Call, answer: Answer): Outcome<T> {

@@ -38,6 +38,8 @@ interface Shared {
   readonly paid: Map<string, { readonly by: string; riders: number }>;
   /** Set while a run is asking the store for visit units: a parallel one must not pay twice, nor pass unpaid. */
   paying: Promise<void> | undefined;
+  /** The request that began the visit has been answered. */
+  isOver: boolean;
   waiting: number;
   waitingSinceMs: number;
   waitedMs: number;
@@ -104,6 +106,7 @@ export class Visit {
     this.shared = facts.outer?.shared ?? {
       paid: new Map(),
       paying: undefined,
+      isOver: false,
       waiting: 0,
       waitingSinceMs: 0,
       waitedMs: 0,

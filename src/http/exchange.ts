@@ -47,6 +47,7 @@ export async function passExchange<Req>(
     body: req.body,
     bodyBytes: bytesSaid(req),
     path: pathOf(req),
+    target: `${req.method} ${urlOf(req)}`,
     given,
     signal: leaving.signal,
     outer: visitsOf(core).get(res),
@@ -160,8 +161,12 @@ function isForm(req: ParsedRequest): boolean {
   return /^(application\/x-www-form-urlencoded|multipart\/)/i.test(req.headers['content-type'] ?? '');
 }
 
-function pathOf(req: ParsedRequest & { originalUrl?: string }): string {
-  const url = req.originalUrl ?? req.url ?? '/';
+function urlOf(req: ParsedRequest & { originalUrl?: string }): string {
+  return req.originalUrl ?? req.url ?? '/';
+}
+
+function pathOf(req: ParsedRequest): string {
+  const url = urlOf(req);
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }

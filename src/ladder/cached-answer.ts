@@ -3,14 +3,16 @@ import { cacheKey, type Partition } from '../cache/cache-key.js';
 import type { Answer, Call } from '../call.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { CompleteAnswer } from '../dialects/dialect.js';
-import { checkWholeNumber } from './check.js';
+import { SpillwayError } from '../errors.js';
+import { checkOptions, checkWholeNumber } from './check.js';
 import type { Step } from './step.js';
 
 /** Options of {@link cachedAnswer}. */
 export interface CachedAnswerOptions {
   /**
    * Who shares answers: callers with the same keys in all scopes, with the same key in the named scope, or everyone. A call
-   * without a key of the partition is never cached. @defaultValue `'identity'`
+   * without a key of the partition is never cached. A mount's answers are read before its handler runs: authorize before
+   * spillway, and widen the partition only where everyone in it may see whatever the route answers. @defaultValue `'identity'`
    */
   readonly partition?: Partition;
   /** Oldest answer that is given while budgets are full, in milliseconds. @defaultValue 86_400_000 */
@@ -37,7 +39,13 @@ interface Kept {
  * @throws {@link SpillwayError} when a bound is not a whole number above 0
  */
 export function cachedAnswer(options: CachedAnswerOptions = {}): Step {
+  checkOptions('cachedAnswer', options, ['partition', 'staleMs', 'maxBytes', 'maxAnswerBytes', 'toolCalls', 'clock']);
   const partition = options.partition ?? 'identity';
+  if (typeof partition !== 'string' || partition === '')
+    throw new SpillwayError(
+      'SPILLWAY_BAD_OPTIONS',
+      "cachedAnswer.partition must be 'identity', 'everyone' or the name of a scope",
+    );
   const clock = options.clock ?? systemClock;
   const staleMs = checkWholeNumber('cachedAnswer', 'staleMs', options.staleMs ?? 86_400_000);
   const maxBytes = checkWholeNumber('cachedAnswer', 'maxBytes', options.maxBytes ?? 67_108_864);

@@ -1,5 +1,6 @@
 import type { Answer, Call, Refusal, Reservation } from '../call.js';
-import type { Step, Walk } from './step.js';
+import { SpillwayError } from '../errors.js';
+import { isReservation, type Step, type Walk } from './step.js';
 
 /** Why a step gave nothing. */
 export type SkipReason = 'cannot-help' | 'for-people' | 'no-help' | 'failed';
@@ -39,6 +40,8 @@ async function take(step: Step, { walk, call, onSkip }: Descent): Promise<Reserv
     }
     const found = await step.attempt(walk);
     if (!found) onSkip(step, 'no-help');
+    else if (!isReservation(found) && (typeof found.text !== 'string' || typeof found.model !== 'string'))
+      throw new SpillwayError('SPILLWAY_BAD_OPTIONS', `the step ${step.name} gave an answer without text or model; return both`);
     return found;
   } catch (error) {
     onSkip(step, 'failed', error);

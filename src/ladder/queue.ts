@@ -1,4 +1,4 @@
-import { checkWholeNumber } from './check.js';
+import { checkOptions, checkWholeNumber } from './check.js';
 import type { Step } from './step.js';
 
 /** Options of {@link queue}. */
@@ -17,6 +17,7 @@ export interface QueueOptions {
  * @throws {@link SpillwayError} when a bound is not a whole number above 0
  */
 export function queue(options: QueueOptions): Step {
+  checkOptions('queue', options, ['waitMs', 'maxRequests', 'maxTokens']);
   const bounds = {
     waitMs: checkWholeNumber('queue', 'waitMs', options.waitMs),
     maxRequests: checkWholeNumber('queue', 'maxRequests', options.maxRequests ?? 200),

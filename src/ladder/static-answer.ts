@@ -17,8 +17,11 @@ export function staticAnswer(text: StaticText): Step {
   return {
     name: 'staticAnswer',
     forPeople: true,
-    canHelp: (_refusal, call) =>
-      call.dialect !== undefined && (typeof text === 'function' || !(call.draft?.hasTools || call.draft?.hasFormat)),
+    // To come back later is no advice for what will never fit: 413 says so.
+    canHelp: ({ reason }, call) =>
+      (reason !== 'never-fits' || typeof text === 'function') &&
+      call.dialect !== undefined &&
+      (typeof text === 'function' || !(call.draft?.hasTools || call.draft?.hasFormat)),
     async attempt({ call }) {
       const said = typeof text === 'function' ? await text(call) : text;
       return said ? { kind: 'static', model: 'spillway-static', text: said } : undefined;

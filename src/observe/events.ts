@@ -59,7 +59,7 @@ export interface SpillwayEvents {
   'call-unseen': { readonly route: string | undefined; readonly tokens: number };
   /** A call ran outside every visit while visits were open: it counts on model and global budgets only. */
   'context-missing': { readonly model: string | undefined };
-  /** `identify` gave no key for a scope that needs one. */
+  /** A request, which then got 401, or a call had no key for a scope that needs one; such a call counts on the other scopes only. */
   'identity-missing': { readonly route: string | undefined; readonly scope: string };
   /** The store failed; the call was treated as refused, or the settlement lost. */
   'store-failed': { readonly operation: 'reserve' | 'settle' | 'renew'; readonly error: unknown };

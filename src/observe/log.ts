@@ -11,9 +11,13 @@ export function logRequests(events: Events, logger: Logger): void {
       'a request was charged by its size: use gate.fetch or gate.run for its calls, or give the mount a dialect',
     );
   });
-  events.on('identity-missing', (facts) =>
-    logger.warn(facts, 'a request without identity was refused: identify gave no key for a scope'),
-  );
+  const told = new Set<string>();
+  events.on('identity-missing', (facts) => {
+    const name = `${facts.route} ${facts.scope}`;
+    if (!told.has(name))
+      logger.warn(facts, 'no key for a scope that needs one: a request was refused, or a call made outside every mount');
+    told.add(name);
+  });
   events.on('store-failed', ({ operation, error }) => logger.warn({ operation, err: error }, 'the store failed'));
   events.on('store-notice', (facts) => logger.warn(facts, facts.message));
   let hasWarned = false;

@@ -81,6 +81,9 @@ function toResponse({ status, headers, body }: Rendered): Response {
   return new Response(body, { status, headers });
 }
 
+/** How long an answer may lie unread once its request has been answered, in milliseconds. */
+const ORPHAN_MS = 5_000;
+
 /** Sends an admitted call and watches its answer. A rejection (no connection, an abort) is left to the run to settle. */
 async function send(parts: FetchParts, call: Call, body: unknown, outgoing: Outgoing, leaving: Leaving): Promise<Sent<Response>> {
   const dialect = call.dialect as Dialect;
@@ -100,7 +103,8 @@ async function send(parts: FetchParts, call: Call, body: unknown, outgoing: Outg
     }),
     filter: hidesUsage && isEventStream(contentType) ? createEventFilter(carefulReading(dialect).isUsageOnly) : undefined,
     clock: parts.clock,
-    stallMs: parts.stallMs,
+    // What a request left behind unread is given up sooner: nobody will come back for it, and others need its room.
+    stallMs: () => (call.visit.shared.isOver ? Math.min(parts.stallMs, ORPHAN_MS) : parts.stallMs),
     leaving,
     watch: parts.watch,
     onFindings: (findings) => {

@@ -1,6 +1,7 @@
 import type { Ending, Sent } from '../call.js';
 import type { Clock } from '../clock.js';
 import type { AnswerFindings, AnswerReader } from '../dialects/answer-reader.js';
+import { SpillwayError } from '../errors.js';
 import type { Leaving } from './leaving.js';
 
 /** What is done with the bytes of a provider's answer on their way to the caller. */
@@ -10,7 +11,7 @@ export interface StreamTapFacts {
   readonly filter: { push(bytes: Uint8Array): readonly Uint8Array[]; flush(): readonly Uint8Array[] } | undefined;
   readonly clock: Clock;
   /** A caller that takes nothing for so long is treated as gone, in ms. */
-  readonly stallMs: number;
+  stallMs(): number;
   /** Fires when the caller has left, and ends the upstream request; released when the body has come to its end. */
   readonly leaving: Leaving;
   watch(watcher: () => void): () => void;
@@ -44,6 +45,11 @@ export function tapStream(response: Response, facts: StreamTapFacts): Sent<Respo
       if (done || passed.length > 0) return;
     }
   }
+  /** An answer that has arrived whole and lies unread knows nothing of an abort: its reader must hear of it all the same. */
+  function start(controller: ReadableByteStreamController): void {
+    const { signal } = facts.leaving;
+    signal.addEventListener('abort', () => controller.error(signal.reason), { once: true });
+  }
   async function cancel(reason: unknown): Promise<void> {
     watched.end('left');
     await source?.cancel(reason).catch(() => {});
@@ -51,7 +57,7 @@ export function tapStream(response: Response, facts: StreamTapFacts): Sent<Respo
 
   const headers = new Headers(response.headers);
   if (filter) headers.delete('content-length');
-  return { value: withBody(response, headers, new ReadableStream({ type: 'bytes', pull, cancel })), ended: watched.ended };
+  return { value: withBody(response, headers, new ReadableStream({ type: 'bytes', start, pull, cancel })), ended: watched.ended };
 }
 
 /** The same response with another body. */
@@ -102,9 +108,11 @@ function watchEnd(response: Response, { reader, clock, stallMs, leaving, watch, 
   else {
     signal.addEventListener('abort', onAbort, { once: true });
     unwatch = watch(() => {
-      if (isReading || clock.now() - takenMs < stallMs) return;
+      if (isReading || clock.now() - takenMs < stallMs()) return;
       end('stalled');
-      leaving.abort();
+      const mend = 'read on sooner, or raise stallMs';
+      const message = `an answer of which nothing was read for ${stallMs()} ms was given up; ${mend}`;
+      leaving.abort(new SpillwayError('SPILLWAY_STALLED', message));
     });
   }
 

@@ -2,7 +2,12 @@ import type { Reservation } from '../call.js';
 import type { Cancel, Clock } from '../clock.js';
 import type { Store } from './store.js';
 
-/** Looked at with every renewal: connections whose close event never came, readers that stopped. */
+/** Watchers look so often at most, in milliseconds. */
+const SHORTEST_LOOK_MS = 50;
+/** And so seldom at most: what somebody left behind must not be held for long. */
+const LONGEST_LOOK_MS = 2_500;
+
+/** Looks again and again: connections whose close event never came, readers that stopped. */
 export type Watcher = () => void;
 
 /** Keeps reservations alive while their runs are, all of them in one batch, and looks after what hangs on them. */
@@ -22,24 +27,22 @@ export interface KeeperParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly leaseMs: number;
+  /** How soon a watcher must notice something, in milliseconds. */
+  readonly stallMs: number;
   onStoreError(operation: 'settle' | 'renew', error: unknown): void;
 }
 
-export function createKeeper({ store, clock, leaseMs, onStoreError }: KeeperParts): Keeper {
+export function createKeeper({ store, clock, leaseMs, stallMs, onStoreError }: KeeperParts): Keeper {
   const live = new Set<string>();
   const watchers = new Set<Watcher>();
-  let stop: Cancel | undefined;
-  let isClosed = false;
-
-  function start(): void {
-    if (!isClosed) stop ??= clock.after(leaseMs / 3, tick);
-  }
-  function tick(): void {
-    stop = undefined;
-    for (const watcher of watchers) watcher();
+  const renewing = createTicker(clock, leaseMs / 3, () => {
     if (live.size > 0) renew([...live]).catch((error) => onStoreError('renew', error));
-    if (live.size > 0 || watchers.size > 0) start();
-  }
+    return live.size > 0;
+  });
+  const looking = createTicker(clock, Math.min(leaseMs / 3, Math.max(SHORTEST_LOOK_MS, stallMs / 4), LONGEST_LOOK_MS), () => {
+    for (const watcher of watchers) watcher();
+    return watchers.size > 0;
+  });
   // Both asynchronous by themselves: a store that throws at once must fail like one that rejects.
   const renew = async (ids: readonly string[]) => store.renew(ids, leaseMs);
   const settle = async (id: string, amounts: readonly number[]) => store.settle(id, amounts);
@@ -48,7 +51,7 @@ export function createKeeper({ store, clock, leaseMs, onStoreError }: KeeperPart
     keep(held) {
       const { id, charges } = held;
       live.add(id);
-      start();
+      renewing.start();
       let ending: Promise<void> | undefined;
       const end = (amounts: readonly number[]): Promise<void> => {
         live.delete(id);
@@ -62,17 +65,38 @@ export function createKeeper({ store, clock, leaseMs, onStoreError }: KeeperPart
     },
     watch(watcher) {
       watchers.add(watcher);
-      start();
+      looking.start();
       return () => void watchers.delete(watcher);
     },
     get live() {
       return live.size;
     },
     close() {
+      renewing.close();
+      looking.close();
+      watchers.clear();
+    },
+  };
+}
+
+/** Runs `tick` at intervals for as long as it returns `true`; no timer outlives the need for it. */
+function createTicker(clock: Clock, everyMs: number, tick: () => boolean) {
+  let stop: Cancel | undefined;
+  let isClosed = false;
+
+  function start(): void {
+    if (isClosed) return;
+    stop ??= clock.after(everyMs, () => {
+      stop = undefined;
+      if (tick()) start();
+    });
+  }
+  return {
+    start,
+    close() {
       isClosed = true;
       stop?.();
       stop = undefined;
-      watchers.clear();
     },
   };
 }

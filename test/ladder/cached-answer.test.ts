@@ -1,7 +1,12 @@
+import express from 'express';
+import request from 'supertest';
 import { describe, expect, it } from 'vitest';
+import { spillway } from '../../adapters/express.js';
 import type { CompleteAnswer } from '../../src/dialects/dialect.js';
 import { type CachedAnswerOptions, cachedAnswer } from '../../src/ladder/cached-answer.js';
+import { createSpillway } from '../../src/spillway.js';
 import { callOf, fullOf, visitOf, walkOf } from '../support/builders.js';
+import { chat, completion } from '../support/chat.js';
 import { createVirtualClock } from '../support/virtual-clock.js';
 
 const usage = { inputTokens: 100, outputTokens: 5 };
@@ -125,7 +130,39 @@ describe('cachedAnswer', () => {
     expect(step.canHelp(closed, callOf({ dialect: undefined }))).toBe(false);
   });
 
+  it.each([
+    [{ partitions: 'user' }, 'cachedAnswer.partitions is not an option; did you mean partition?'],
+    [{ partition: 5 }, "cachedAnswer.partition must be 'identity', 'everyone' or the name of a scope"],
+  ])('refuses %j', (options, message) => {
+    expect(() => cachedAnswer(options as never)).toThrow(message);
+  });
+
   it.each(['staleMs', 'maxBytes', 'maxAnswerBytes'] as const)('refuses %s of 0', (option) => {
     expect(() => cachedAnswer({ [option]: 0 })).toThrow(`cachedAnswer.${option} must be a whole number above 0, got 0`);
+  });
+});
+
+describe('on a mount', () => {
+  it('an answer is kept for the path that gave it, and for no other path of the same mount', async () => {
+    const gate = createSpillway({
+      scopes: { user: { budgets: [{ requests: 2, per: 'hour' }] } },
+      ladder: [cachedAnswer()],
+    });
+    const app = express();
+    app.post('/bots/:bot', express.json(), spillway(gate, { identify: () => ({ user: 'ann' }) }), (req, res) => {
+      res.json(completion({ text: `I am ${req.params.bot}.` }));
+    });
+    const post = async (path: string) => {
+      const { body, headers } = await request(app).post(path).send(chat());
+      return [headers['spillway-outcome'], body.choices?.[0].message.content];
+    };
+
+    expect(await post('/bots/ada')).toEqual(['passed', 'I am ada.']);
+    expect(await post('/bots/bob')).toEqual(['passed', 'I am bob.']);
+
+    expect(await post('/bots/ada')).toEqual(['cached', 'I am ada.']);
+    expect(await post('/bots/bob')).toEqual(['cached', 'I am bob.']);
+    expect(await post('/bots/cid')).toEqual(['shed', undefined]);
+    await gate.close();
   });
 });

@@ -94,6 +94,15 @@ describe('the ladder', () => {
     expect(found).toBeUndefined();
     expect(second).not.toHaveBeenCalled();
   });
+
+  it('passes over a step whose answer has no text or no model, and says so', async () => {
+    const broken = stepOf('broken', { attempt: async () => ({ kind: 'static' }) as never });
+
+    const { found, skips } = await walk([broken, stepOf('whole', { attempt: async () => ANSWER })]);
+
+    expect(found).toBe(ANSWER);
+    expect(skips[0]).toEqual(['broken', 'failed', expect.objectContaining({ code: 'SPILLWAY_BAD_OPTIONS' })]);
+  });
 });
 
 describe('a walk for answers only', () => {

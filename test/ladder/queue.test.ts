@@ -44,4 +44,12 @@ describe('queue', () => {
       `queue.${option} must be a whole number above 0, got ${shown}; give a number like 2_000`,
     );
   });
+
+  it.each([
+    [undefined, 'queue needs an object of options, got undefined; known are waitMs, maxRequests, maxTokens'],
+    [{ waitms: 2 }, 'queue.waitms is not an option; did you mean waitMs?'],
+    [{ waitMs: 2, size: 5 }, 'queue.size is not an option; known are waitMs, maxRequests, maxTokens'],
+  ])('refuses %j, saying what to give', (options, message) => {
+    expect(() => queue(options as unknown as QueueOptions)).toThrow(message);
+  });
 });

@@ -1,6 +1,11 @@
+import express from 'express';
+import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
+import { spillway } from '../../adapters/express.js';
 import { createEvents } from '../../src/observe/events.js';
 import { logRequests } from '../../src/observe/log.js';
+import { createSpillway } from '../../src/spillway.js';
+import { chat, completion } from '../support/chat.js';
 
 function create() {
   const events = createEvents();
@@ -79,4 +84,20 @@ describe('the log', () => {
 
     expect(() => events.emit('request-answered', ANSWERED)).not.toThrow();
   });
+});
+
+it('carries no text of a body, not even where a model should be named', async () => {
+  const logger = { info: vi.fn(), warn: vi.fn() };
+  const gate = createSpillway({ logger });
+  const app = express();
+  app.post('/chat', express.json(), spillway(gate, { route: 'chat' }), (_req, res) => void res.json(completion()));
+
+  await request(app)
+    .post('/chat')
+    .send(chat({ model: 'my password is hunter2', messages: [{ role: 'user', content: 'and my name is Ada' }] }));
+  await vi.waitFor(() => expect(logger.info).toHaveBeenCalledTimes(1));
+  await gate.close();
+
+  expect(logger.info.mock.calls[0]?.[0]).toMatchObject({ route: 'chat', requestedModel: '(unnamed)', outcome: 'passed' });
+  expect(JSON.stringify([logger.info.mock.calls, logger.warn.mock.calls])).not.toMatch(/hunter2|Ada/);
 });

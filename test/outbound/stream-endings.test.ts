@@ -42,7 +42,7 @@ describe('a stream that is left is settled once, charged for what came, and ende
     await clock.advance(71_000);
 
     expect(await expectPartial()).toBe(0);
-    await expect(response.text()).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(response.text()).rejects.toMatchObject({ code: 'SPILLWAY_STALLED' });
   });
 
   it('when its reader takes a part and stops, after the stall time', async () => {

@@ -39,6 +39,8 @@ export interface Program {
   readonly losses: number;
   /** Whether the ladder has a step that does not keep to the rules. */
   readonly isClumsy: boolean;
+  /** When the gate is closed, if it is while somebody passes. */
+  readonly closesAtMs: number | undefined;
 }
 
 /** What became of one run that was sent. */
@@ -93,6 +95,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
   seed: fc.integer(),
   losses: fc.constantFrom(0, 0, 10),
   isClumsy: fc.boolean(),
+  closesAtMs: fc.option(fc.integer({ min: 0, max: 3_000 }), { nil: undefined, freq: 5 }),
 });
 
 /** Numbers in [0, 1), the same ones for the same seed (mulberry32). */
@@ -109,7 +112,7 @@ export function createChance(seed: number): () => number {
 type TestCore = Pick<ReturnType<typeof createTestCore>, 'core' | 'visitIn' | 'callIn' | 'clock'>;
 
 /** Plays a program in virtual time to its very end. */
-export async function play({ visits }: Program, test: TestCore): Promise<Played> {
+export async function play({ visits, closesAtMs }: Program, test: TestCore): Promise<Played> {
   const { clock, core, visitIn, callIn } = test;
   const played: Played = { outcomes: [], errors: [], sent: [], begun: 0, ended: 0 };
   const sleep = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
@@ -172,6 +175,12 @@ export async function play({ visits }: Program, test: TestCore): Promise<Played>
     );
   }
 
+  if (closesAtMs !== undefined) {
+    void sleep(closesAtMs).then(() => {
+      core.line.close();
+      core.keeper.close();
+    });
+  }
   const everybody = Promise.all(visits.map(visitBy));
   await passTime(everybody, clock);
   return played;
