@@ -48,7 +48,8 @@ describe('readIdentity', () => {
   });
 
   it('remembers a key longer than 512 characters by its hash, and keeps two of them apart', () => {
-    const long = (end: string) => readIdentity({ user: 'x'.repeat(1_000_000) + end }, [{ name: 'user', optional: false }]).identity.user;
+    const long = (end: string) =>
+      readIdentity({ user: 'x'.repeat(1_000_000) + end }, [{ name: 'user', optional: false }]).identity.user;
 
     expect(long('a')?.length).toBeLessThan(100);
     expect(long('a')).not.toBe(long('b'));

@@ -151,9 +151,7 @@ export function createLine(clock: Clock): Line {
         const head = places.head(counter);
         return head !== undefined && isBefore(head, place);
       };
-      return waiters.size === 0
-        ? []
-        : charges.filter(isHeldUp).map((charge) => ({ charge, waitMs: Math.ceil(promisedMs(charge, place)) }));
+      return charges.filter(isHeldUp).map((charge) => ({ charge, waitMs: Math.ceil(promisedMs(charge, place)) }));
     },
     isWaited: (counter) => places.head(counter) !== undefined,
     freed(charges) {

@@ -18,7 +18,10 @@ export interface Walk {
   readonly refusal: Refusal;
   /** Fires when the caller has left. */
   readonly signal: AbortSignal;
-  /** Enters admission again, for this call or a changed copy, at its own price. A refusal changes nothing. */
+  /**
+   * Enters admission again, for this call or a changed copy, at its own price. A refusal changes nothing. What the step was
+   * admitted for and does not return goes back when its turn is over.
+   */
   admit(call: Call): Promise<Reservation | Refusal>;
   /** Waits in line until the call is admitted; `undefined` when it can't be in time, the line is full or the caller left. */
   wait(bounds: WaitBounds): Promise<Reservation | undefined>;

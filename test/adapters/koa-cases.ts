@@ -175,7 +175,7 @@ const GIVING_UP: Readonly<Record<string, GivingUp>> = {
 const FULL = { route: [{ inputTokens: 1, per: 'hour' }] } as const;
 const WITHOUT_HANDLER: Readonly<Record<string, { status: number; options: MountOptions<'user', Koa.Context> }>> = {
   'a refusal': { status: 413, options: { budgets: FULL, ladder: [] } },
-  'a static answer': { status: 200, options: { budgets: FULL, ladder: [staticAnswer(BUSY)] } },
+  'a static answer': { status: 200, options: { budgets: FULL, ladder: [staticAnswer(() => BUSY)] } },
   'a refusal for want of an identity': { status: 401, options: { identify: () => undefined } },
 };
 
@@ -349,7 +349,7 @@ export function koaCases(name: string, Application: new () => Koa, { web }: KoaC
       it(`answers from the ladder when a handler whose call was refused ${how}`, async () => {
         const world = createOwnWorld({
           models: { 'gpt-4o': { budgets: ROOMY }, 'gpt-4o-mini': { budgets: [{ requests: 1, per: 'hour' }] } },
-          ladder: [staticAnswer(BUSY)],
+          ladder: [staticAnswer(() => BUSY)],
         });
         await world.gate.run({ body: SMALL }, async () => completion());
         const { reply, failures } = await answers(handler, outside ? [outside] : [], {}, world);

@@ -66,11 +66,16 @@ export interface Played {
   ended: number;
 }
 
+/** A value; so many times as often none. */
+function sometimes<T>(times: number, value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
+  return fc.oneof({ weight: times, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
+}
+
 function runPlan(depth: number): fc.Arbitrary<RunPlan> {
   return fc.record({
     model: fc.constantFrom('gpt-4o', 'gpt-4o', 'gpt-4o-mini', 'made-up-1'),
     tokens: fc.integer({ min: INPUT + 1, max: 300 }),
-    uses: fc.option(fc.integer({ min: INPUT, max: 350 }), { nil: undefined, freq: 4 }),
+    uses: fc.option(fc.integer({ min: INPUT, max: 350 }), { nil: undefined }),
     takesMs: fc.integer({ min: 0, max: 400 }),
     streamsMs: fc.constantFrom(0, 0, 150),
     ends: fc.constantFrom('well', 'well', 'well', 'with an error', 'by a throw', 'by an abort'),
@@ -86,7 +91,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
       user: fc.constantFrom('ann', 'bob', 'cid', 'dan'),
       kind: fc.constantFrom('request', 'request', 'job'),
       callsPerRequest: fc.integer({ min: 1, max: 3 }),
-      leavesAfterMs: fc.option(fc.integer({ min: 0, max: 900 }), { nil: undefined, freq: 3 }),
+      leavesAfterMs: sometimes(2, fc.integer({ min: 0, max: 900 })),
       isParallel: fc.boolean(),
       runs: fc.array(runPlan(2), { minLength: 1, maxLength: 3 }),
     }),
@@ -95,7 +100,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
   seed: fc.integer(),
   losses: fc.constantFrom(0, 0, 10),
   isClumsy: fc.boolean(),
-  closesAtMs: fc.option(fc.integer({ min: 0, max: 3_000 }), { nil: undefined, freq: 5 }),
+  closesAtMs: sometimes(4, fc.integer({ min: 0, max: 3_000 })),
 });
 
 /** Numbers in [0, 1), the same ones for the same seed (mulberry32). */

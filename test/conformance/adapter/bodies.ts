@@ -207,7 +207,7 @@ export const bodies: readonly Case[] = [
       const dialect: Dialect = { ...openaiChat, name: 'blind', read: () => undefined };
       const budgets = { route: [{ requests: 1, per: 'hour' }] } as const;
       const url = await bench.serve(
-        mount(world.gate, { route: 'chat', dialect, budgets, ladder: [staticAnswer('Later, please.')] }),
+        mount(world.gate, { route: 'chat', dialect, budgets, ladder: [staticAnswer(() => 'Later, please.')] }),
         handler((turn) => {
           turn.passage().settle({ inputTokens: 1, outputTokens: 1 });
           turn.send('ok');

@@ -17,7 +17,7 @@ function inflated(reply: Reply): string {
   return (encoding === 'br' ? brotliDecompressSync(reply.body) : gunzipSync(reply.body)).toString('utf8');
 }
 
-const FULL = { scopes: { user: { budgets: [{ inputTokens: 1, per: 'hour' }] } }, ladder: [staticAnswer(LONG)] } as const;
+const FULL = { scopes: { user: { budgets: [{ inputTokens: 1, per: 'hour' }] } }, ladder: [staticAnswer(() => LONG)] } as const;
 const ENCODING = { 'accept-encoding': 'gzip' };
 
 /** Sends one chat past compression and spillway, mounted in this order. */

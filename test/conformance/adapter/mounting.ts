@@ -20,7 +20,7 @@ const FULL = { route: [{ inputTokens: 1, per: 'hour' }] } as const;
 const WITHOUT_HEADERS: Readonly<Record<string, { status: number; options: SuiteOptions }>> = {
   'a response that passes': { status: 200, options: {} },
   'a refusal': { status: 413, options: { budgets: FULL, ladder: [] } },
-  'a static answer': { status: 200, options: { budgets: FULL, ladder: [staticAnswer('Later, please.')] } },
+  'a static answer': { status: 200, options: { budgets: FULL, ladder: [staticAnswer(() => 'Later, please.')] } },
   'a refusal for want of an identity': { status: 401, options: { identify: () => undefined } },
 };
 

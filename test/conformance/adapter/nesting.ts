@@ -132,7 +132,7 @@ export const nesting: readonly Case[] = [
       const world = bench.world();
       const budgets = { route: [{ requests: 1, per: 'hour' }] } as const;
       const url = await bench.serve(
-        mount(world.gate, { ladder: [staticAnswer('Later, please.')] }),
+        mount(world.gate, { ladder: [staticAnswer(() => 'Later, please.')] }),
         mount(world.gate, { route: 'inner', budgets, ladder: [] }),
         handler(answer),
       );
