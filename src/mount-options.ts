@@ -29,7 +29,7 @@ export interface MountOptions<Scopes extends string = string, Req = unknown> {
   readonly skip?: (req: Req) => boolean | Promise<boolean>;
   /** Budgets of this route alone, with counters of their own: for everybody (`route`), or for each key of a scope. */
   readonly budgets?: Readonly<Partial<Record<Scopes | 'route', readonly BudgetOptions[]>>>;
-  /** @defaultValue the gate's */
+  /** Tried in order when a budget is full. @defaultValue the gate's */
   readonly ladder?: readonly Step[];
   /** The wire format of the bodies, or its name. @defaultValue whichever can read the body */
   readonly dialect?: Dialect | string;
