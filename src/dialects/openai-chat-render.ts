@@ -1,5 +1,6 @@
 import type { Answer, Call, Rendered } from '../call.js';
 import { contentText, REASONING_FIELDS } from './openai-chat-fold.js';
+import { type ChunkKind, writeChunks } from './openai-chunks.js';
 import { usageFields } from './openai-usage.js';
 import { type Fields, fieldsOf, listOf, textOf } from './values.js';
 import { JSON_HEADERS, pieces, STREAM_HEADERS } from './writing.js';
@@ -10,7 +11,7 @@ export function renderAnswer(answer: Answer, call: Call): Rendered {
   const spillway = { outcome: answer.kind };
   const body = fieldsOf(answer.body) ?? freshCompletion(answer, call.draft?.choices ?? 1);
   if (!call.stream) return { status, headers: JSON_HEADERS, body: JSON.stringify({ ...body, spillway }) };
-  return { status, headers: STREAM_HEADERS, body: writeEvents(body, spillway, call.draft?.wantsUsage ?? false) };
+  return { status, headers: STREAM_HEADERS, body: writeChunks(CHUNKS, body, spillway, call.draft?.wantsUsage ?? false) };
 }
 
 /** A completion with the same text in each choice. It has no time of its own, for nothing here reads a clock. */
@@ -30,17 +31,7 @@ function freshCompletion({ kind, model, text, usage }: Answer, choices: number):
   };
 }
 
-/** The chunks of a completion, choice by choice; the first one carries the mark. */
-function writeEvents(body: Fields, spillway: Fields, wantsUsage: boolean): string {
-  const { id, created, model } = body;
-  const head = { id: id ?? 'chatcmpl-spillway', object: 'chat.completion.chunk', created: created ?? 0, model };
-  const usage = wantsUsage ? { usage: null } : {};
-  const chunks: Fields[] = listOf(body.choices)
-    .flatMap((choice) => writeChoice(fieldsOf(choice) ?? {}))
-    .map((choice, at) => ({ ...head, choices: [choice], ...usage, ...(at === 0 ? { spillway } : {}) }));
-  if (wantsUsage) chunks.push({ ...head, choices: [], usage: fieldsOf(body.usage) ?? usageFields(undefined) });
-  return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;
-}
+const CHUNKS: ChunkKind = { id: 'chatcmpl-spillway', object: 'chat.completion.chunk', writeChoice };
 
 function writeChoice(choice: Fields): Fields[] {
   const index = choice.index ?? 0;
