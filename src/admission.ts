@@ -1,17 +1,18 @@
-import type { Budget } from './budget/budget.js';
-import { type Plan, planCharges, type Source } from './budget/charges.js';
+import { type Plan, planCharges } from './budget/charges.js';
 import type { Saturation } from './budget/saturation.js';
 import { amountsFor } from './budget/settlement.js';
+import type { Source } from './budget/source.js';
 import type { Call, Charge, Refusal, Reservation, Shortage, Usage } from './call.js';
 import type { Clock } from './clock.js';
 import type { Draft } from './dialects/dialect.js';
-import { encodeKey } from './identity.js';
 import type { Line } from './ladder/line.js';
 import type { Place } from './ladder/places.js';
 import { isReservation } from './ladder/step.js';
 import type { ResolvedOptions } from './options.js';
+import { createSourcesOf } from './sources-of.js';
 import type { Keeper } from './stores/reservation.js';
 import type { Store } from './stores/store.js';
+import { isThenable } from './thenable.js';
 import type { Visit } from './visit.js';
 
 /** Decides whether a call may run now: all its budgets together, or none. */
@@ -52,28 +53,48 @@ const CLOSED_WAIT_MS = 1_000;
 
 export function createAdmission(parts: AdmissionParts): Admission {
   const { options, store, keeper, line, saturation, clock } = parts;
+  const sourcesOf = createSourcesOf(options);
   const instance = Math.floor(options.random() * 36 ** 8).toString(36);
   let nextId = 0;
 
-  async function admit(call: Call, place?: Place): Promise<Reservation | Refusal> {
-    const sources = await sourcesOf(call);
-    while (call.visit.shared.paying) await call.visit.shared.paying;
-    // From here to the store nothing is awaited: what was found out must still hold when it is asked.
+  function admit(call: Call, place?: Place): Promise<Reservation | Refusal> {
+    const sources = sourcesOf(call);
+    const isAtOnce = !isThenable(sources) && !call.visit.shared.paying;
+    return isAtOnce ? admitNow(call, sources, place) : admitLater(call, sources, place);
+  }
+
+  async function admitLater(
+    call: Call,
+    finding: readonly Source[] | PromiseLike<readonly Source[]>,
+    place?: Place,
+  ): Promise<Reservation | Refusal> {
+    const sources = await finding;
+    while (call.visit.shared.paying) await call.visit.shared.paying.over;
+    return admitNow(call, sources, place);
+  }
+
+  /** Nothing is awaited before the store is asked: what was found out must still hold then. */
+  async function admitNow(call: Call, sources: readonly Source[], place?: Place): Promise<Reservation | Refusal> {
+    const { visit } = call;
     const rides: string[] = [];
     const plan = planCharges(call, sources, factsFor(call, sources, rides));
     const { charges } = plan;
     if (plan.never.length > 0) {
-      call.visit.see({ charges, full: plan.never, atMs: clock.now() });
+      visit.see({ charges, full: plan.never, atMs: clock.now() });
       return refusal('never-fits', plan.never);
     }
-    const from = call.visit.holderOf(call.requestedModel);
-    const newcomer = { hasPassed: call.visit.holder !== undefined, arrival: Infinity };
-    const ahead = line.depth === 0 ? [] : line.ahead(competing(charges, from), place ?? newcomer);
+    const from = visit.holderOf(call.requestedModel);
+    const ahead = line.depth === 0 ? [] : line.ahead(competing(charges, from), place ?? newcomerOf(visit));
     if (ahead.length > 0) {
-      call.visit.see({ charges, full: ahead, atMs: clock.now() });
+      visit.see({ charges, full: ahead, atMs: clock.now() });
       return refusal('full', ahead);
     }
-    return payingUnits(call.visit, plan, rides, () => reserve(plan, from, rides));
+    const payment = startPayment(visit, charges);
+    if (rides.length > 0) visit.ride(rides, 1);
+    const result = await reserve(plan, from, rides);
+    if (rides.length > 0 && !isReservation(result)) visit.ride(rides, -1);
+    payment?.end(isReservation(result) ? result.id : undefined);
+    return result;
   }
 
   async function reserve(
@@ -88,7 +109,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       saturation.see(charges, reply.used, atMs);
       if (reply.kind === 'held') {
         call.visit.see({ charges, used: reply.used, atMs });
-        for (const { counter, amount } of charges) from?.drawn.set(counter, (from.drawn.get(counter) ?? 0) + amount);
+        if (from) for (const { counter, amount } of charges) from.drawn.set(counter, (from.drawn.get(counter) ?? 0) + amount);
         return keeper.keep({ id, call, charges, used: reply.used, rides });
       }
       const full = reply.full.map(({ index, waitMs }): Shortage => ({ charge: charges[index] as Charge, waitMs }));
@@ -115,42 +136,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
     if (held && 'charges' in held) await held.settle(debts.map(({ amount }) => amount));
   }
 
-  /** Everything whose budgets the call falls under: its model, global, the identity's scopes, the mount. */
-  async function sourcesOf(call: Call): Promise<readonly Source[]> {
-    const sources: Source[] = [];
-    const model = call.model === undefined ? undefined : options.models.get(call.model);
-    if (model && model.budgets.length > 0) {
-      const pool = typeof model.pool === 'function' ? model.pool(call) : model.pool;
-      sources.push({ scope: 'model', key: pool, prefix: `model|${encodeKey(pool)}`, budgets: model.budgets, units: 'call' });
-    }
-    for (const scope of options.scopes) {
-      const key = scope.name === 'global' ? 'global' : call.visit.identity[scope.name];
-      if (key === undefined) continue;
-      const found = scope.budgetsOf(key);
-      addSource(scope.name, key, '', found instanceof Promise ? await found : found);
-    }
-    for (let visit: Visit | undefined = call.visit; visit; visit = visit.outer) {
-      for (const [scope, budgets] of visit.mountBudgets ?? []) {
-        const key = scope === 'route' ? visit.route : scope === 'global' ? 'global' : call.visit.identity[scope];
-        if (key !== undefined) addSource(scope, key, `|route:${encodeKey(visit.route ?? '')}`, budgets);
-      }
-    }
-    return sources;
-
-    function addSource(scope: string, key: string, place: string, budgets: readonly Budget[]): void {
-      const prefix = `${scope}|${encodeKey(key)}${place}`;
-      // The same mount twice around one request counts once.
-      const taken = sources.flatMap((source) => (source.prefix === prefix ? source.budgets.map(({ suffix }) => suffix) : []));
-      const fresh = taken.length === 0 ? budgets : budgets.filter(({ suffix }) => !taken.includes(suffix));
-      if (fresh.length > 0) sources.push({ scope, key, prefix, budgets: fresh, units: 'visit' });
-    }
-  }
-
   /** @param rides - hears which requests are paid already */
   function factsFor(call: Call, sources: readonly Source[], rides: string[] = []) {
     return {
       price: priceFor(options, call.model),
-      isSaturated: saturation.isHigh(sharedCounters(sources), clock.now()),
+      isSaturated: saturation.isHigh(sources, clock.now()),
       isPaid(counter: string, dimension: 'requests' | 'concurrent') {
         const isPaid = call.visit.isPaid(counter, dimension);
         if (isPaid && dimension === 'requests') rides.push(counter);
@@ -168,42 +158,53 @@ export function priceFor(options: ResolvedOptions, model: string | undefined) {
   return (model === undefined ? undefined : options.models.get(model)?.price) ?? options.defaultPrice;
 }
 
+/** How a run that has yet to come to the line stands in it. */
+const newcomerOf = (visit: Visit): Place => ({ hasPassed: visit.holder !== undefined, arrival: Infinity });
+
 /**
  * Marks the visit's requests as paid while the store is asked, so that parallel runs of one visit neither pay twice nor pass
  * unpaid: whoever comes meanwhile waits for the answer, and whoever passes on a paid one keeps it from being refunded.
+ * @returns `undefined` when the run pays no request
  */
-async function payingUnits(
-  visit: Visit,
-  plan: Plan,
-  rides: readonly string[],
-  reserve: () => Promise<Reservation | Refusal>,
-): Promise<Reservation | Refusal> {
-  const { shared } = visit;
-  const units = plan.charges.filter(({ per, dimension }) => per === 'visit' && dimension === 'requests');
-  let done: () => void = () => {};
-  if (units.length > 0) {
-    shared.paying = new Promise((resolve) => {
-      done = resolve;
+function startPayment(visit: Visit, charges: readonly Charge[]): Payment | undefined {
+  if (!charges.some(paysRequest)) return undefined;
+  const payment = new Payment(visit, charges);
+  visit.shared.paying = payment;
+  return payment;
+}
+
+class Payment {
+  readonly #visit: Visit;
+  readonly #charges: readonly Charge[];
+  #waiters: (() => void)[] | undefined;
+
+  constructor(visit: Visit, charges: readonly Charge[]) {
+    this.#visit = visit;
+    this.#charges = charges;
+  }
+
+  /** Resolves when the store has answered. */
+  get over(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters ??= [];
+      this.#waiters.push(resolve);
     });
   }
-  visit.ride(rides, 1);
-  const result = await reserve();
-  if (isReservation(result)) for (const { counter } of units) visit.pay(counter, result.id);
-  else visit.ride(rides, -1);
-  if (units.length > 0) shared.paying = undefined;
-  done();
-  return result;
+
+  /** @param by - the reservation that pays; `undefined`: nothing was paid */
+  end(by: string | undefined): void {
+    if (by !== undefined) for (const charge of this.#charges) if (paysRequest(charge)) this.#visit.pay(charge.counter, by);
+    this.#visit.shared.paying = undefined;
+    if (this.#waiters) for (const resolve of this.#waiters) resolve();
+  }
 }
+
+const paysRequest = ({ per, dimension }: Charge): boolean => per === 'visit' && dimension === 'requests';
 
 /** The charges for which others in line must be let go first: they may be refused, and ask for more than the drawn hold has. */
 function competing(charges: readonly Charge[], from: Visit | undefined): readonly Charge[] {
   const held = new Map(from?.hold?.charges.map(({ counter, amount }) => [counter, amount - (from.drawn.get(counter) ?? 0)]));
   return charges.filter(({ counter, amount, refuseAt }) => refuseAt < Infinity && amount > Math.max(0, held.get(counter) ?? 0));
-}
-
-function* sharedCounters(sources: readonly Source[]): Iterable<string> {
-  for (const { scope, prefix, budgets } of sources)
-    if (scope === 'model' || scope === 'global') for (const { suffix } of budgets) yield `${prefix}|${suffix}`;
 }
 
 function refusal(reason: 'full' | 'never-fits', full: readonly Shortage[]): Refusal {

@@ -64,7 +64,7 @@ export interface Sent<T> {
 }
 
 /** What lies behind the gate: a handler, a fetch, any function. Gets the admitted call and the body to send. */
-export type Send<T> = (admitted: Call, body: unknown) => Promise<Sent<T>>;
+export type Send<T> = (admitted: Call, body: unknown) => Sent<T> | Promise<Sent<T>>;
 
 /** An answer that no model gave for this call. */
 export interface Answer {

@@ -34,6 +34,8 @@ export interface Core {
   readonly context: AsyncLocalStorage<Visit>;
   /** Names of the scopes that identities may carry. */
   readonly scopeNames: readonly string[];
+  /** Under this name a response carries the innermost of its visits. */
+  readonly innermost: symbol;
   /** Requests under way. */
   openVisits: number;
   draft(visit: Visit, dialect: Dialect | undefined, draft: Draft | undefined, body: unknown, callsPerRequest?: number): Call;
@@ -81,6 +83,7 @@ export function createCore(options: ResolvedOptions): Core {
     ledger,
     context,
     scopeNames: options.scopes.map(({ name }) => name).filter((name) => name !== 'global'),
+    innermost: Symbol('spillway'),
     openVisits: 0,
     draft: (visit, dialect, draft, body, callsPerRequest) =>
       draftCall(

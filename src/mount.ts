@@ -3,6 +3,7 @@ import type { Core } from './core.js';
 import type { Complaint, Dialect, Draft } from './dialects/dialect.js';
 import { renderComplaint } from './http/render.js';
 import { readIdentity } from './identity.js';
+import type { Client } from './leaver.js';
 import type { ResolvedMount } from './mount-options.js';
 import { createPassing, type MountMemory, type Passing } from './passing.js';
 import { Visit } from './visit.js';
@@ -18,8 +19,7 @@ export interface Arrival<Req> {
   readonly target: string;
   /** What the application's `identify` returned. */
   readonly given: unknown;
-  /** Fires when the client leaves before its response is complete. */
-  readonly signal: AbortSignal;
+  readonly client: Client;
   /** The visit that this request began at another mount of the same gate, on its way here. */
   readonly outer: Visit | undefined;
 }
@@ -36,7 +36,7 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
   const memory: MountMemory = { hasSeenCalls: false, hasToldUnseen: false };
   const identityOf = (given: unknown): Identity => readIdentity(given, gate.scopes).identity;
 
-  function open({ req, body, bodyBytes, path, target, given, signal, outer }: Arrival<Req>): Passing | Rendered {
+  function open({ req, body, bodyBytes, path, target, given, client, outer }: Arrival<Req>): Passing | Rendered {
     const { dialect, draft } = readDraft(body, path);
     const { identity, missing } = readIdentity(given, gate.scopes);
     if (missing.length > 0) {
@@ -49,7 +49,17 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
     const { route, ladder, budgets: mountBudgets, headers, refuseWith } = options;
     // What another path or query, or another mount, answers to the same body is its own.
     const place = `mount:${route ?? ''} ${target}`;
-    const visit = new Visit({ identity, scopes: core.scopeNames, route, place, ladder, mountBudgets, refuseWith, signal, outer });
+    const visit = new Visit({
+      identity,
+      scopes: core.scopeNames,
+      route,
+      place,
+      ladder,
+      mountBudgets,
+      refuseWith,
+      leaver: client,
+      outer,
+    });
     const call = core.draft(visit, dialect, draft, body, options.callsPerRequest(req));
     return createPassing({ core, memory, visit, call, bodyBytes, headers, identityOf, shown });
 

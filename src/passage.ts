@@ -112,37 +112,91 @@ function underWay(visit: Visit | undefined, identity: Identity): Visit | undefin
 }
 
 export function createPassage(core: Core, visit: Visit, call: Call, identify: (given: unknown) => Identity): Passage {
-  const { shared } = visit;
-  return {
-    ...createJobs(core, visit, identify),
-    identity: visit.identity,
-    signal: visit.signal,
-    requestedModel: call.requestedModel,
-    estimate: { inputTokens: call.inputTokens, heldInputTokens: call.heldInputTokens, outputTokens: call.expectedOutputTokens },
-    get outcome() {
-      return shared.worst;
-    },
-    get model() {
-      return shared.model ?? visit.call?.model;
-    },
-    get remaining() {
-      const { charges = [], used = [] } = visit.hold ?? {};
-      return charges
-        .map(({ scope, dimension, limit }, index) => ({
-          scope,
-          dimension,
-          limit,
-          remaining: Math.max(0, limit - (used[index] ?? 0)),
-        }))
-        .filter(({ scope }) => scope !== 'model' && scope !== 'global' && scope !== 'route');
-    },
-    settle(usage) {
+  return new RequestPassage(core, visit, call, identify);
+}
+
+/** Every request gets one, and few handlers ask it for much: what it has is made when it is asked for, and may be taken off it. */
+class RequestPassage implements Passage {
+  readonly #core: Core;
+  readonly #visit: Visit;
+  readonly #call: Call;
+  readonly #identify: (given: unknown) => Identity;
+  #jobs: Jobs | undefined;
+
+  constructor(core: Core, visit: Visit, call: Call, identify: (given: unknown) => Identity) {
+    this.#core = core;
+    this.#visit = visit;
+    this.#call = call;
+    this.#identify = identify;
+  }
+
+  get #made(): Jobs {
+    this.#jobs ??= createJobs(this.#core, this.#visit, this.#identify);
+    return this.#jobs;
+  }
+
+  get identity() {
+    return this.#visit.identity;
+  }
+
+  get fetch() {
+    return this.#made.fetch;
+  }
+
+  get run() {
+    return this.#made.run;
+  }
+
+  get as() {
+    return this.#made.as;
+  }
+
+  get signal() {
+    return this.#visit.signal;
+  }
+
+  get requestedModel() {
+    return this.#call.requestedModel;
+  }
+
+  get estimate() {
+    const { inputTokens, heldInputTokens, expectedOutputTokens } = this.#call;
+    return { inputTokens, heldInputTokens, outputTokens: expectedOutputTokens };
+  }
+
+  get outcome() {
+    return this.#visit.shared.worst;
+  }
+
+  get model() {
+    return this.#visit.shared.model ?? this.#visit.call?.model;
+  }
+
+  get remaining() {
+    const { charges = [], used = [] } = this.#visit.hold ?? {};
+    return charges
+      .map(({ scope, dimension, limit }, index) => ({
+        scope,
+        dimension,
+        limit,
+        remaining: Math.max(0, limit - (used[index] ?? 0)),
+      }))
+      .filter(({ scope }) => scope !== 'model' && scope !== 'global' && scope !== 'route');
+  }
+
+  get settle() {
+    const visit = this.#visit;
+    return (usage: Partial<Usage>) => {
       visit.verdict = verdictOf(usage);
-    },
-    cancel() {
+    };
+  }
+
+  get cancel() {
+    const visit = this.#visit;
+    return () => {
       visit.verdict = 'cancel';
-    },
-  };
+    };
+  }
 }
 
 /** Writes an outcome that is no value: an answer, or a refusal. */
@@ -168,7 +222,7 @@ function enter(core: Core, given: Visit | undefined, model: string | undefined, 
     scopes: core.scopeNames,
     place: 'call',
     ladder: outer?.ladder ?? core.options.ladder,
-    signal,
+    leaver: signal,
     outer,
   });
 }

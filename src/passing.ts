@@ -1,4 +1,4 @@
-import type { Call, Ending, Identity, Outcome, Rendered, Send } from './call.js';
+import type { Call, Ending, Identity, Outcome, Rendered, Send, Usage } from './call.js';
 import type { Core } from './core.js';
 import { type AnswerFindings, type AnswerReader, createAnswerReader } from './dialects/answer-reader.js';
 import { checkHead } from './http/head.js';
@@ -8,7 +8,7 @@ import { outcomeHeaders, renderAnswer } from './http/render.js';
 import type { HeaderChoice } from './mount-options.js';
 import { hashedScopes, modelFact } from './observe/facts.js';
 import { createPassage, type Passage, renderOutcome } from './passage.js';
-import { rescue } from './run.js';
+import { type RunHow, rescue } from './run.js';
 import { jsonText } from './tokens/json-text.js';
 import type { Visit } from './visit.js';
 
@@ -69,40 +69,135 @@ const MOST_UNSEEN_OUTPUT_TOKENS = 4_096;
 const mountsInside = new WeakMap<Visit, number>();
 
 /** Begins the way of one request past one mount. From here on it counts as open, until it is closed. */
-export function createPassing({ core, memory, visit, call, bodyBytes, headers, identityOf, shown }: PassingParts): Passing {
-  const { events, options: gate } = core;
-  const { shared } = visit;
-  const startMs = gate.clock.now();
-  let hasPassed = false;
-  let isAnswered = false;
-  // A refused request's visit has no run under way; its dialect still says who speaks to people.
-  visit.call = call;
-  core.openVisits++;
+export function createPassing(parts: PassingParts): Passing {
+  return new RequestPassing(parts);
+}
 
-  function expectsRuns(): boolean {
-    memory.hasSeenCalls ||= visit.runsSeen > (mountsInside.get(visit) ?? 0);
+/** One of these is made for each request: its methods are shared, and what most requests never ask for is made when asked for. */
+class RequestPassing implements Passing, RunHow {
+  readonly kind = 'request';
+  readonly visit: Visit;
+  readonly #parts: PassingParts;
+  readonly #startMs: number;
+  #passage: Passage | undefined;
+  #hasPassed = false;
+  #isAnswered = false;
+
+  constructor(parts: PassingParts) {
+    const { core, visit, call } = parts;
+    this.#parts = parts;
+    this.visit = visit;
+    this.#startMs = core.options.clock.now();
+    // A refused request's visit has no run under way; its dialect still says who speaks to people.
+    visit.call = call;
+    core.openVisits++;
+  }
+
+  get passage(): Passage {
+    const { core, visit, call, identityOf } = this.#parts;
+    this.#passage ??= createPassage(core, visit, call, identityOf);
+    return this.#passage;
+  }
+
+  get hasPassed(): boolean {
+    return this.#hasPassed;
+  }
+
+  run(send: Send<void>): Promise<Outcome<void>> {
+    const { core, visit, call } = this.#parts;
+    for (let outer = visit.outer; outer; outer = outer.outer) mountsInside.set(outer, (mountsInside.get(outer) ?? 0) + 1);
+    const sendPassed: Send<void> = (admitted, body) => {
+      this.#hasPassed = true;
+      return send(admitted, body);
+    };
+    return core.run(call, sendPassed, this);
+  }
+
+  expectsRuns(): boolean {
+    const { memory, visit } = this.#parts;
+    memory.hasSeenCalls ||= visit.runsSeen > 0 && visit.runsSeen > (mountsInside.get(visit) ?? 0);
     return memory.hasSeenCalls && visit.runsSeen === 0;
   }
 
-  function limits(): Record<string, string> {
-    const { standings, retryAfter } = shared;
+  onSettled(_usage: Usage | undefined, ending: Ending): void {
+    this.#report(ending);
+  }
+
+  render(outcome: Exclude<Outcome<never>, { value: never }>): Rendered {
+    this.#isAnswered = true;
+    return this.#withLimits(this.#parts.shown(renderOutcome(this.#parts.core, outcome)));
+  }
+
+  rescue(status: number): Instead | undefined {
+    const { visit, call } = this.#parts;
+    if (status < 400 || !visit.escaped || !call.dialect || visit.leaver.hasLeft) return undefined;
+    let isDeclined = false;
+    const decline = () => {
+      isDeclined = true;
+    };
+    return { found: this.#findAnswer(() => isDeclined), decline };
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    const { visit, call, headers } = this.#parts;
+    // The application's own error before anybody was let in, or sent away: there is no outcome to tell of.
+    if (!this.#hasPassed && !this.#isAnswered && !visit.escaped) return {};
+    if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
+    const limits = this.#limits();
+    if (!headers.outcome) return limits;
+    return Object.assign(outcomeHeaders(visit.shared.worst, visit.shared.model ?? call.model), limits);
+  }
+
+  reader(contentType: string): AnswerReader | undefined {
+    const { core, memory, visit, call } = this.#parts;
+    const { worst } = visit.shared;
+    const isCall = visit.runsSeen === 0 && !memory.hasSeenCalls;
+    const learnBytes = worst !== 'cheaper' && worst !== 'shorter' ? core.learnBytes(call) : 0;
+    if ((!isCall && learnBytes === 0) || !call.dialect) return undefined;
+    const countText = (text: string) => core.countText(text, call.model);
+    return createAnswerReader({ dialect: call.dialect, contentType, tapBytes: core.options.tapBytes, learnBytes, countText });
+  }
+
+  close(closing: Closing): Ending {
+    const { core, visit, call } = this.#parts;
+    const { shared } = visit;
+    const { by, status, findings, sentBytes, isPlain } = closing;
+    core.openVisits--;
+    if (!visit.outer) shared.isOver = true;
+    if ((visit.escaped && !visit.rescue) || (!this.#hasPassed && !this.#isAnswered)) visit.note('shed', undefined);
+    if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued'))
+      core.learn(call, findings);
+    const sentOutputTokens = findings?.outputTokens ?? (isPlain ? Math.ceil(sentBytes / 4) : undefined);
+    const ending: Ending = { by, status, usage: findings?.usage, sentOutputTokens };
+    // Budgets may come from the application, which may fail.
+    this.#chargeUnseen(closing)?.catch((error) => core.events.emit('store-failed', { operation: 'settle', error }));
+    // A request that passed is reported once it is settled.
+    if (!this.#hasPassed) this.#report(ending);
+    return ending;
+  }
+
+  #limits(): Record<string, string> {
+    const { core, visit, call, headers } = this.#parts;
+    const { standings, retryAfter } = visit.shared;
     const dialect = call.dialect ?? core.registry.fallback;
-    return limitHeaders({ standings: standings.values(), dialect, choice: headers, nowMs: gate.clock.now(), retryAfter });
+    const nowMs = core.options.clock.now();
+    return limitHeaders({ standings: standings.values(), dialect, choice: headers, nowMs, retryAfter });
   }
 
   /** Mounts around this one write their headers after it, and must not contradict the wait that it told. */
-  function withLimits(rendered: Rendered): Rendered {
-    shared.retryAfter = Number(rendered.headers['retry-after']) || undefined;
-    return { ...rendered, headers: { ...rendered.headers, ...limits() } };
+  #withLimits(rendered: Rendered): Rendered {
+    this.visit.shared.retryAfter = Number(rendered.headers['retry-after']) || undefined;
+    return { ...rendered, headers: { ...rendered.headers, ...this.#limits() } };
   }
 
-  async function findAnswer(isDeclined: () => boolean): Promise<Rendered | undefined> {
+  async #findAnswer(isDeclined: () => boolean): Promise<Rendered | undefined> {
+    const { core, visit, call, shown } = this.#parts;
     const answer = await rescue(visit, call, (step, why, error) =>
-      events.emit('step-skipped', { ...facts(), step: step.name, why, error }),
+      core.events.emit('step-skipped', { ...this.#facts(), step: step.name, why, error }),
     );
     if (!answer) return undefined;
     visit.rescue = undefined;
-    const rendered = withLimits(shown(renderAnswer(answer, call)));
+    const rendered = this.#withLimits(shown(renderAnswer(answer, call)));
     checkHead(rendered);
     if (isDeclined()) return undefined;
     visit.rescue = answer;
@@ -112,93 +207,46 @@ export function createPassing({ core, memory, visit, call, bodyBytes, headers, i
   }
 
   /** An answered request whose call nobody could see is charged by its size, or by the handler's word. */
-  async function chargeUnseen({ by, status, findings, sentBytes }: Closing): Promise<void> {
-    if (call.draft || visit.runsSeen > 0 || visit.verdict === 'cancel') return;
+  #chargeUnseen({ by, status, findings, sentBytes }: Closing): Promise<void> | undefined {
+    const { core, memory, visit, call, bodyBytes } = this.#parts;
+    if (call.draft || visit.runsSeen > 0 || visit.verdict === 'cancel') return undefined;
     if (visit.verdict) return core.charge(call, visit.verdict.usage);
-    const isServed = hasPassed && by === 'done' && status >= 200 && status < 300;
-    if (memory.hasSeenCalls || !isServed || typeof call.body !== 'object' || call.body === null) return;
+    const isServed = this.#hasPassed && by === 'done' && status >= 200 && status < 300;
+    if (memory.hasSeenCalls || !isServed || typeof call.body !== 'object' || call.body === null) return undefined;
     const inputTokens = Math.ceil((bodyBytes ?? lengthOf(call.body)) / 4);
     const outputTokens = Math.min(findings?.outputTokens ?? Math.ceil(sentBytes / 4), MOST_UNSEEN_OUTPUT_TOKENS);
-    if (!memory.hasToldUnseen) events.emit('call-unseen', { route: visit.route, tokens: inputTokens + outputTokens });
+    if (!memory.hasToldUnseen) core.events.emit('call-unseen', { route: visit.route, tokens: inputTokens + outputTokens });
     memory.hasToldUnseen = true;
-    await core.charge(call, { inputTokens, outputTokens });
+    return core.charge(call, { inputTokens, outputTokens });
   }
 
-  function facts() {
+  #facts() {
+    const { visit, call } = this.#parts;
     const requestedModel = modelFact(call.requestedModel);
-    return { route: visit.route, scopes: hashedScopes(visit), requestedModel, model: modelFact(shared.model ?? call.model) };
+    return {
+      route: visit.route,
+      scopes: hashedScopes(visit),
+      requestedModel,
+      model: modelFact(visit.shared.model ?? call.model),
+    };
   }
 
-  function report({ status }: Ending): void {
-    if (!events.has('request-answered')) return;
-    const { inputTokens, outputTokens, calls } = shared;
-    events.emit('request-answered', {
-      ...facts(),
-      outcome: shared.worst,
+  #report({ status }: Ending): void {
+    const { core, visit, call } = this.#parts;
+    if (!core.events.has('request-answered')) return;
+    const { inputTokens, outputTokens, calls, worst } = visit.shared;
+    const { clock } = core.options;
+    core.events.emit('request-answered', {
+      ...this.#facts(),
+      outcome: worst,
       status,
       inputTokens: call.inputTokens,
       usage: calls > 0 ? { inputTokens, outputTokens } : undefined,
       calls,
-      waitedMs: visit.waitedMs(gate.clock),
-      durationMs: gate.clock.now() - startMs,
+      waitedMs: visit.waitedMs(clock),
+      durationMs: clock.now() - this.#startMs,
     });
   }
-
-  return {
-    visit,
-    passage: createPassage(core, visit, call, identityOf),
-    get hasPassed() {
-      return hasPassed;
-    },
-    run(send) {
-      for (let outer = visit.outer; outer; outer = outer.outer) mountsInside.set(outer, (mountsInside.get(outer) ?? 0) + 1);
-      const sendPassed: Send<void> = (admitted, body) => {
-        hasPassed = true;
-        return send(admitted, body);
-      };
-      return core.run(call, sendPassed, { kind: 'request', expectsRuns, onSettled: (_usage, ending) => report(ending) });
-    },
-    render(outcome) {
-      isAnswered = true;
-      return withLimits(shown(renderOutcome(core, outcome)));
-    },
-    rescue(status) {
-      if (status < 400 || !visit.escaped || !call.dialect || visit.signal.aborted) return undefined;
-      let isDeclined = false;
-      const decline = () => {
-        isDeclined = true;
-      };
-      return { found: findAnswer(() => isDeclined), decline };
-    },
-    headers() {
-      // The application's own error before anybody was let in, or sent away: there is no outcome to tell of.
-      if (!hasPassed && !isAnswered && !visit.escaped) return {};
-      if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
-      return { ...(headers.outcome ? outcomeHeaders(shared.worst, shared.model ?? call.model) : {}), ...limits() };
-    },
-    reader(contentType) {
-      const isCall = visit.runsSeen === 0 && !memory.hasSeenCalls;
-      const learnBytes = shared.worst !== 'cheaper' && shared.worst !== 'shorter' ? core.learnBytes(call) : 0;
-      if ((!isCall && learnBytes === 0) || !call.dialect) return undefined;
-      const countText = (text: string) => core.countText(text, call.model);
-      return createAnswerReader({ dialect: call.dialect, contentType, tapBytes: gate.tapBytes, learnBytes, countText });
-    },
-    close(closing) {
-      const { by, status, findings, sentBytes, isPlain } = closing;
-      core.openVisits--;
-      if (!visit.outer) shared.isOver = true;
-      if ((visit.escaped && !visit.rescue) || (!hasPassed && !isAnswered)) visit.note('shed', undefined);
-      if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued'))
-        core.learn(call, findings);
-      const sentOutputTokens = findings?.outputTokens ?? (isPlain ? Math.ceil(sentBytes / 4) : undefined);
-      const ending: Ending = { by, status, usage: findings?.usage, sentOutputTokens };
-      // Budgets may come from the application, which may fail.
-      chargeUnseen(closing).catch((error) => events.emit('store-failed', { operation: 'settle', error }));
-      // A request that passed is reported once it is settled.
-      if (!hasPassed) report(ending);
-      return ending;
-    },
-  };
 }
 
 /** Size of a body as JSON, in characters; no depth of it is too much. */

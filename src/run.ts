@@ -11,6 +11,7 @@ import { callFacts, fullFacts } from './observe/facts.js';
 import type { Ledger } from './observe/ledger.js';
 import type { ResolvedOptions } from './options.js';
 import { createSettling } from './settling.js';
+import { isThenable } from './thenable.js';
 import type { Visit } from './visit.js';
 
 /** What the one verb is made of. */
@@ -49,7 +50,7 @@ export function createRun(parts: RunParts): GovernedRun {
     for (let outer = call.visit.outer; outer; outer = outer.outer) outer.runsSeen++;
     const found = await admitOrDegrade(call);
     if (!isReservation(found)) return 'kind' in found ? answered(call, found) : shed(call, found);
-    if (call.visit.signal.aborted) {
+    if (call.visit.leaver.hasLeft) {
       await giveBack(found);
       return shed(call, { reason: 'closed', full: [], waitMs: 0 });
     }
@@ -110,11 +111,12 @@ export function createRun(parts: RunParts): GovernedRun {
     visit.note(kind, call.model);
     if (how.kind !== 'request') for (let outer = visit.outer; outer; outer = outer.outer) outer.callsMade++;
     try {
-      const { value, ended } = await parts.inside(visit, () => send(call, bodyToSend(call)));
+      const sending = parts.inside(visit, () => send(call, bodyToSend(call)));
+      const { value, ended } = isThenable(sending) ? await sending : sending;
       void ended.then((ending) => conclude(reservation, ending, how));
       return { kind, call, value };
     } catch (error) {
-      const by = visit.signal.aborted || isAbort(error) ? 'left' : 'failed';
+      const by = visit.leaver.hasLeft || isAbort(error) ? 'left' : 'failed';
       await conclude(reservation, { by, status: statusOf(error), sentOutputTokens: 0 }, how);
       throw error;
     }
@@ -138,7 +140,7 @@ export function createRun(parts: RunParts): GovernedRun {
     const speaker = call.visit.outermostSpeaker;
     if (speaker === call.visit) speaker.note('shed', undefined);
     else speaker.escaped = refusal;
-    if (!call.visit.signal.aborted && events.has('call-shed')) {
+    if (!call.visit.leaver.hasLeft && events.has('call-shed')) {
       const { reason } = refusal;
       events.emit('call-shed', {
         ...callFacts(call),

@@ -1,9 +1,9 @@
-import { setMaxListeners } from 'node:events';
 import type { Budget } from './budget/budget.js';
 import { noteStandings, type Sighting, type Standing } from './budget/standing.js';
 import {
   type Answer,
   type Call,
+  type Charge,
   type Identity,
   OUTCOMES,
   type OutcomeKind,
@@ -14,6 +14,7 @@ import {
 } from './call.js';
 import type { Clock } from './clock.js';
 import type { Step } from './ladder/step.js';
+import { type Leaver, leaverBy, NOBODY } from './leaver.js';
 
 /** What a visit is made of. */
 export interface VisitFacts {
@@ -28,7 +29,8 @@ export interface VisitFacts {
   readonly mountBudgets?: ReadonlyMap<string, readonly Budget[]> | undefined;
   /** How refusals are answered; that of the visit around it when left out. */
   readonly refuseWith?: RefuseWith | undefined;
-  readonly signal?: AbortSignal | undefined;
+  /** Who may leave; whoever may leave the visit around it when left out. */
+  readonly leaver?: Leaver | AbortSignal | undefined;
   readonly outer?: Visit | undefined;
 }
 
@@ -37,7 +39,7 @@ interface Shared {
   /** The visit's one request on each counter: the reservation that pays it, and how many runs pass on it unpaid. */
   readonly paid: Map<string, { readonly by: string; riders: number }>;
   /** Set while a run is asking the store for visit units: a parallel one must not pay twice, nor pass unpaid. */
-  paying: Promise<void> | undefined;
+  paying: { readonly over: Promise<void> } | undefined;
   /** The request that began the visit has been answered. */
   isOver: boolean;
   waiting: number;
@@ -54,15 +56,6 @@ interface Shared {
   retryAfter: number | undefined;
 }
 
-/** Fires never: visits that nobody can leave. */
-const NEVER = manyMayListen(new AbortController().signal);
-
-/** Any number of calls may be under way for one visit: that is no leak, of which Node would warn from the eleventh on. */
-function manyMayListen(signal: AbortSignal): AbortSignal {
-  setMaxListeners(0, signal);
-  return signal;
-}
-
 /**
  * Who is passing (a request, a job, or one run inside either), and what it still has: a hold that inner runs draw on, and
  * patience. Runs inside one another form a chain of visits by `outer`; units and patience belong to the whole chain.
@@ -75,7 +68,7 @@ export class Visit {
   readonly ladder: readonly Step[];
   readonly mountBudgets: ReadonlyMap<string, readonly Budget[]> | undefined;
   readonly refuseWith: RefuseWith | undefined;
-  readonly signal: AbortSignal;
+  readonly leaver: Leaver;
   readonly outer: Visit | undefined;
   readonly shared: Shared;
   /** The admitted call while its run is under way, and its hold. */
@@ -102,7 +95,8 @@ export class Visit {
     this.mountBudgets = facts.mountBudgets;
     this.refuseWith = facts.refuseWith ?? facts.outer?.refuseWith;
     this.outer = facts.outer;
-    this.signal = facts.signal ? manyMayListen(facts.signal) : (facts.outer?.signal ?? NEVER);
+    const { leaver = facts.outer?.leaver ?? NOBODY } = facts;
+    this.leaver = 'hasLeft' in leaver ? leaver : leaverBy(leaver);
     this.shared = facts.outer?.shared ?? {
       paid: new Map(),
       paying: undefined,
@@ -120,9 +114,14 @@ export class Visit {
     };
   }
 
+  /** Fires when its caller has left. */
+  get signal(): AbortSignal {
+    return this.leaver.signal;
+  }
+
   /** Whether {@link Visit.signal} can ever fire. */
   get canLeave(): boolean {
-    return this.signal !== NEVER;
+    return this.leaver !== NOBODY;
   }
 
   /** The nearest visit around this one whose run is under way. */
@@ -155,14 +154,11 @@ export class Visit {
    * Notes how budgets stand, those of keys that a mount around this run identified: what belongs to others, or to everybody,
    * no answer may tell, even where a call inside was made in another name.
    */
-  see({ charges, ...rest }: Sighting): void {
-    const isOwn = charges.map(({ scope, key }) => this.#isOfCaller(scope, key));
-    const own = <T>(list: readonly T[]) => list.filter((_, index) => isOwn[index]);
-    const used = rest.used ? { used: own(rest.used) } : {};
-    noteStandings(this.shared.standings, { ...rest, charges: own(charges), ...used });
+  see(sighting: Sighting): void {
+    noteStandings(this.shared.standings, sighting, (charge) => this.#isOfCaller(charge));
   }
 
-  #isOfCaller(scope: string, key: string): boolean {
+  #isOfCaller({ scope, key }: Charge): boolean {
     for (let visit: Visit | undefined = this; visit; visit = visit.outer)
       if (visit.place !== 'call' && visit.identity[scope] === key) return true;
     return false;

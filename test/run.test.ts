@@ -294,7 +294,7 @@ describe('whoever leaves', () => {
     }));
     const leaving = new AbortController();
     const during = vi.fn();
-    const running = run(callIn(visitIn({ signal: leaving.signal }), 100), { during });
+    const running = run(callIn(visitIn({ leaver: leaving.signal }), 100), { during });
     await settled();
     leaving.abort();
 
@@ -313,7 +313,7 @@ describe('whoever leaves', () => {
     const { signal } = new AbortController();
     void run(callIn(visitIn(), 10), { during: () => new Promise(() => {}) });
 
-    const waits = Array.from({ length: 30 }, (_, index) => run(callIn(visitIn(index < 15 ? { signal } : {}), 10)));
+    const waits = Array.from({ length: 30 }, (_, index) => run(callIn(visitIn(index < 15 ? { leaver: signal } : {}), 10)));
     await settled();
     expect(core.line.depth).toBe(30);
     await clock.advance(5_000);
@@ -329,7 +329,7 @@ describe('whoever leaves', () => {
     const first = run(callIn(visitIn(), 50), { during: pause.during, uses: 10 });
     await settled();
     const leaving = new AbortController();
-    const second = run(callIn(visitIn({ signal: leaving.signal }), 50));
+    const second = run(callIn(visitIn({ leaver: leaving.signal }), 50));
     const third = run(callIn(visitIn(), 50), { uses: 10 });
     await settled();
     leaving.abort();

@@ -25,15 +25,18 @@ interface Windowed {
   readonly timeZone?: string;
 }
 
+/** One dimension, and none of the others: two of them are two budgets. */
+type Only<D extends Dimension> = { readonly [Other in Exclude<Dimension, D>]?: undefined } & { readonly [Own in D]: number };
+
 /** One limit: exactly one of the dimensions, with its window. */
 export type BudgetOptions = BudgetCommon &
   (
-    | ({ readonly tokens: number } & Windowed)
-    | ({ readonly inputTokens: number } & Windowed)
-    | ({ readonly outputTokens: number } & Windowed)
-    | ({ readonly requests: number } & Windowed)
-    | ({ readonly usd: number } & Windowed)
-    | { readonly concurrent: number }
+    | (Only<'tokens'> & Windowed)
+    | (Only<'inputTokens'> & Windowed)
+    | (Only<'outputTokens'> & Windowed)
+    | (Only<'requests'> & Windowed)
+    | (Only<'usd'> & Windowed)
+    | (Only<'concurrent'> & { readonly [Never in keyof Windowed]?: undefined })
   );
 
 /** A budget, checked and resolved. Frozen. */

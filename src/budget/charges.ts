@@ -1,20 +1,10 @@
 import type { Call, Charge, Shortage } from '../call.js';
 import type { Budget, Price } from './budget.js';
 import { priceOf } from './price.js';
+import type { Source } from './source.js';
 
 /** Output assumed for money, day and month when nothing declares a maximum, in tokens per call. */
 export const UNDECLARED_OUTPUT_TOKENS = 4_096;
-
-/** Budgets of one key, and what their counters are called. */
-export interface Source {
-  readonly scope: string;
-  readonly key: string;
-  /** Scope and key, encoded; with a budget's suffix the identity of a counter. */
-  readonly prefix: string;
-  readonly budgets: readonly Budget[];
-  /** `call`: requests and concurrency are counted for each innermost run; `visit`: once per visit. */
-  readonly units: 'call' | 'visit';
-}
 
 /** What the arithmetic needs to know beside the call. */
 export interface PlanFacts {
@@ -40,9 +30,10 @@ export function planCharges(given: Call, sources: readonly Source[], facts: Plan
   const call = capCall(given, sources, facts, never);
   const charges: Charge[] = [];
   for (const source of sources) {
-    for (const budget of source.budgets) {
+    for (let index = 0; index < source.budgets.length; index++) {
+      const budget = source.budgets[index] as Budget;
       if (!budget.window || budget.limit === Infinity || !concerns(budget, call)) continue;
-      const charge = chargeFor(call, source, budget, facts, never);
+      const charge = chargeFor(call, source, index, facts, never);
       if (charge) charges.push(charge);
     }
   }
@@ -54,9 +45,10 @@ export function concerns(budget: Budget, call: Call): boolean {
   return !budget.models || (call.model !== undefined && budget.models.has(call.model));
 }
 
-function chargeFor(call: Call, source: Source, budget: Budget, facts: PlanFacts, never: Shortage[]): Charge | undefined {
+function chargeFor(call: Call, source: Source, index: number, facts: PlanFacts, never: Shortage[]): Charge | undefined {
+  const budget = source.budgets[index] as Budget;
+  const counter = source.counters[index] as string;
   const { dimension, limit } = budget;
-  const counter = `${source.prefix}|${budget.suffix}`;
   const isUnit = dimension === 'requests' || dimension === 'concurrent';
   if (isUnit) {
     if (source.units === 'visit' && facts.isPaid(counter, dimension)) return undefined;
@@ -120,6 +112,8 @@ function moneyFor(inputTokens: number, outputTokens: number, price: Price | unde
 /** Applies the caps on one call: input over one never fits, output over one is lowered. */
 function capCall(call: Call, sources: readonly Source[], facts: PlanFacts, never: Shortage[]): Call {
   if (call.draft === undefined) return call;
+  // A token for each choice; what generates nothing, like embeddings, needs none.
+  const needed = Math.min(call.draft.choices, call.maximumOutputTokens ?? Infinity);
   let maximum = call.maximumOutputTokens;
   for (const source of sources) {
     for (const budget of source.budgets) {
@@ -127,7 +121,7 @@ function capCall(call: Call, sources: readonly Source[], facts: PlanFacts, never
       if (budget.enforce === 'when-saturated' && !facts.isSaturated) continue;
       const room = outputRoom(call, budget, facts.price);
       if (room === undefined) continue;
-      if (room < call.draft.choices) never.push({ charge: capCharge(call, source, budget), waitMs: Infinity });
+      if (room < needed) never.push({ charge: capCharge(call, source, budget), waitMs: Infinity });
       else maximum = Math.min(maximum ?? Infinity, room);
     }
   }
@@ -139,18 +133,18 @@ function capCall(call: Call, sources: readonly Source[], facts: PlanFacts, never
   };
 }
 
-/** Output tokens that a cap on one call leaves; below one per choice the call never fits, `undefined`: no say in it. */
+/** Output tokens that a cap on one call leaves; negative when the input alone is over it, `undefined`: no say in it. */
 function outputRoom(call: Call, budget: Budget, price: Price | undefined): number | undefined {
   switch (budget.dimension) {
     case 'tokens':
       return budget.limit - call.inputTokens;
     case 'inputTokens':
-      return call.inputTokens > budget.limit ? 0 : undefined;
+      return call.inputTokens > budget.limit ? -1 : undefined;
     case 'outputTokens':
       return budget.limit;
     case 'usd': {
       const left = budget.limit - moneyFor(call.inputTokens, 0, price);
-      if (left < 0) return 0;
+      if (left < 0) return -1;
       return price && price.output > 0 ? Math.floor(left / price.output) : undefined;
     }
     default:

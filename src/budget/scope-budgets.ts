@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { ResolvedScope, ScopeOptions } from '../options.js';
 import { at, type Check, createCheck } from '../options-check.js';
+import { isThenable } from '../thenable.js';
 import type { Budget } from './budget.js';
 import { type BudgetSetting, resolveBudgets } from './resolve-budget.js';
 
@@ -107,8 +108,4 @@ export function createBudgetsOf(
     resolved.set(given as object, budgets);
     return budgets;
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }

@@ -21,11 +21,20 @@ export interface Sighting {
   readonly atMs: number;
 }
 
-/** Brings standings, by counter, up to date. */
-export function noteStandings(standings: Map<string, Standing>, { charges, used, full, atMs }: Sighting): void {
-  charges.forEach((charge, index) => {
+/**
+ * Brings standings, by counter, up to date.
+ * @param isOwn - which charges may be noted
+ */
+export function noteStandings(
+  standings: Map<string, Standing>,
+  { charges, used, full, atMs }: Sighting,
+  isOwn: (charge: Charge) => boolean = () => true,
+): void {
+  for (let index = 0; index < charges.length; index++) {
+    const charge = charges[index] as Charge;
+    if (!isOwn(charge)) continue;
     const { counter } = charge;
     const waitMs = full?.find((shortage) => shortage.charge.counter === counter)?.waitMs;
     standings.set(counter, { charge, used: used?.[index] ?? standings.get(counter)?.used, waitMs, atMs });
-  });
+  }
 }

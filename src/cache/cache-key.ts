@@ -5,10 +5,9 @@ import type { Call } from '../call.js';
  * Fields of a body that do not shape the answer: who asks, how it is delivered, what is kept of it. By wire format: in an
  * application's own shape a field of the same name may mean anything.
  */
-const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  [
-    'openai-chat',
-    new Set([
+const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    'openai-chat': [
       'stream',
       'stream_options',
       'user',
@@ -17,10 +16,15 @@ const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map([
       'metadata',
       'store',
       'service_tier',
-      'model', // the resolved one is in the key
-    ]),
-  ],
-]);
+    ],
+    // `store` stays: whoever asks for it goes on from the answer's id, which must be one that is kept.
+    'openai-responses': ['stream', 'stream_options', 'user', 'safety_identifier', 'prompt_cache_key', 'metadata', 'service_tier'],
+    'openai-completions': ['stream', 'stream_options', 'user'],
+    'openai-embeddings': ['user'],
+    'anthropic-messages': ['stream', 'metadata', 'service_tier'],
+    // The model is in the key already, as the resolved one.
+  }).map(([dialect, fields]) => [dialect, new Set([...fields, 'model'])]),
+);
 
 /** Nesting that is followed; deeper bodies are not cached. */
 const DEEPEST = 64;

@@ -2,14 +2,40 @@ import type { OwnLimit } from './dialect.js';
 
 type Told = OwnLimit['dimension'];
 
+/** What the three headers about one dimension are called. */
+interface Names {
+  readonly limit: string;
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+type Table = readonly (readonly [Told, Names])[];
+
+const openai = (kind: string): Names => ({
+  limit: `x-ratelimit-limit-${kind}`,
+  remaining: `x-ratelimit-remaining-${kind}`,
+  reset: `x-ratelimit-reset-${kind}`,
+});
+const anthropic = (kind: string): Names => ({
+  limit: `anthropic-ratelimit-${kind}-limit`,
+  remaining: `anthropic-ratelimit-${kind}-remaining`,
+  reset: `anthropic-ratelimit-${kind}-reset`,
+});
+
+const OPENAI: Table = [
+  ['requests', openai('requests')],
+  ['tokens', openai('tokens')],
+];
+const ANTHROPIC: Table = [
+  ['requests', anthropic('requests')],
+  ['tokens', anthropic('tokens')],
+  ['inputTokens', anthropic('input-tokens')],
+  ['outputTokens', anthropic('output-tokens')],
+];
+
 /** `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, resets as Go writes durations; see `Dialect.limits`. */
 export function openaiLimits(own: readonly OwnLimit[]): Record<string, string> {
-  return headersOf(
-    own,
-    { requests: 'requests', tokens: 'tokens' },
-    (figure, kind) => `x-ratelimit-${figure}-${kind}`,
-    goDuration,
-  );
+  return headersOf(own, OPENAI, goDuration);
 }
 
 /**
@@ -17,34 +43,30 @@ export function openaiLimits(own: readonly OwnLimit[]): Record<string, string> {
  * see `Dialect.limits`.
  */
 export function anthropicLimits(own: readonly OwnLimit[], nowMs: number): Record<string, string> {
-  const kinds = { requests: 'requests', tokens: 'tokens', inputTokens: 'input-tokens', outputTokens: 'output-tokens' };
-  const nameOf = (figure: string, kind: string) => `anthropic-ratelimit-${kind}-${figure}`;
-  return headersOf(own, kinds, nameOf, (resetMs) => instant(nowMs + resetMs));
+  return headersOf(own, ANTHROPIC, (resetMs) => instant(nowMs + resetMs));
 }
 
-function headersOf(
-  own: readonly OwnLimit[],
-  kinds: Readonly<Partial<Record<Told, string>>>,
-  nameOf: (figure: 'limit' | 'remaining' | 'reset', kind: string) => string,
-  writeReset: (resetMs: number) => string,
-): Record<string, string> {
+function headersOf(own: readonly OwnLimit[], table: Table, writeReset: (resetMs: number) => string): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [dimension, kind] of Object.entries(kinds)) {
-    const limit = tightest(own.filter((candidate) => candidate.dimension === dimension));
+  for (const [dimension, names] of table) {
+    const limit = tightest(own, dimension);
     if (!limit) continue;
-    headers[nameOf('limit', kind)] = String(limit.limit);
-    headers[nameOf('remaining', kind)] = String(limit.remaining);
-    if (limit.resetMs !== undefined) headers[nameOf('reset', kind)] = writeReset(limit.resetMs);
+    headers[names.limit] = String(limit.limit);
+    headers[names.remaining] = String(limit.remaining);
+    if (limit.resetMs !== undefined) headers[names.reset] = writeReset(limit.resetMs);
   }
   return headers;
 }
 
 /** The limit that is met first; of two alike, the one that takes longer to come back. */
-function tightest(limits: readonly OwnLimit[]): OwnLimit | undefined {
-  return limits.reduce<OwnLimit | undefined>((found, next) => {
-    if (!found || next.remaining < found.remaining) return next;
-    return next.remaining === found.remaining && (next.resetMs ?? 0) > (found.resetMs ?? 0) ? next : found;
-  }, undefined);
+function tightest(limits: readonly OwnLimit[], dimension: Told): OwnLimit | undefined {
+  let found: OwnLimit | undefined;
+  for (const next of limits) {
+    if (next.dimension !== dimension) continue;
+    const isLonger = found?.remaining === next.remaining && (next.resetMs ?? 0) > (found.resetMs ?? 0);
+    if (!found || next.remaining < found.remaining || isLonger) found = next;
+  }
+  return found;
 }
 
 /** A duration as Go writes it, never too short: `9ms`, `1.2s`, `6m0s`, `1h2m3s`; whole seconds from a minute on. */

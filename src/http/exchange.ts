@@ -1,14 +1,15 @@
-import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Ending, Rendered, Sent } from '../call.js';
 import type { Core } from '../core.js';
 import type { AnswerReader } from '../dialects/answer-reader.js';
+import { Client } from '../leaver.js';
 import type { Mount } from '../mount.js';
 import type { Passing } from '../passing.js';
+import { isThenable } from '../thenable.js';
 import type { Visit } from '../visit.js';
 import { type CompressedReader, createCompressedReader } from './compressed-answer.js';
 import { isBodyRead, isJson, type ParsedRequest, type ReadJsonBody } from './json-body.js';
-import { type ResponseTap, tapResponse } from './response-tap.js';
+import { type TapHooks, type TappedHead, tapResponse } from './response-tap.js';
 
 /** One request and its response, of node:http, in the hands of a framework. */
 export interface Exchange<Req> {
@@ -34,14 +35,17 @@ export async function passExchange<Req>(
   readBody: ReadJsonBody,
   exchange: Exchange<Req>,
 ): Promise<void> {
-  const { req, res, subject, proceed } = exchange;
+  const { req, res, subject } = exchange;
   const { options } = mount;
-  if (!options.skip && !mayCarryCall(req)) return proceed(req.body);
-  const leaving = leavingOf(res);
-  if (await options.skip?.(subject)) return proceed(req.body);
-  await readBody(req, res);
-  const given = await options.identify?.(subject, res);
-  if (leaving.signal.aborted) return;
+  if (!options.skip && !mayCarryCall(req)) return exchange.proceed(req.body);
+  const client = new Watched(res);
+  const skips = options.skip?.(subject);
+  if (isThenable(skips) ? await skips : skips) return exchange.proceed(req.body);
+  const reading = readBody(req, res);
+  if (reading) await reading;
+  const naming = options.identify?.(subject, res);
+  const given = isThenable(naming) ? await naming : naming;
+  if (client.hasLeft) return;
   const opened = mount.open({
     req: subject,
     body: req.body,
@@ -49,47 +53,44 @@ export async function passExchange<Req>(
     path: pathOf(req),
     target: `${req.method} ${urlOf(req)}`,
     given,
-    signal: leaving.signal,
-    outer: visitsOf(core).get(res),
+    client,
+    outer: innermostVisit(core, res),
   });
   if (!('run' in opened))
     return exchange.answer ? exchange.answer(opened) : write(res, opened.status, opened.headers, opened.body);
-  await passOpened(core, opened, leaving, exchange);
+  await passOpened(core, opened, client, exchange);
 }
 
-/** A client that leaves, from before anything is awaited: it may leave during any of it. */
-interface Leaving {
-  readonly signal: AbortSignal;
-  abort(): void;
-  /** Leaves the looking to the tap of the response. */
-  handOver(): void;
-}
-
-function leavingOf(res: ServerResponse): Leaving {
-  const controller = new AbortController();
-  const { signal } = controller;
-  // As many calls of one request may listen as it makes.
-  setMaxListeners(0, signal);
-  const onClose = () => {
-    if (!res.writableEnded) controller.abort();
+/** The client of a response, watched from before anything is awaited: it may leave during any of it. */
+class Watched extends Client {
+  readonly #res: ServerResponse;
+  readonly #onClose = () => {
+    if (!this.#res.writableEnded) this.leave();
   };
-  if (res.destroyed || res.closed) controller.abort();
-  else res.once('close', onClose);
-  return { signal, abort: () => controller.abort(), handOver: () => void res.off('close', onClose) };
+
+  constructor(res: ServerResponse) {
+    super();
+    this.#res = res;
+    if (res.destroyed || res.closed) this.leave();
+    else res.on('close', this.#onClose);
+  }
+
+  /** Leaves the watching to the tap of the response: many mounts of one request must not look like a leak. */
+  handOver(): void {
+    this.#res.off('close', this.#onClose);
+  }
 }
 
-async function passOpened<Req>(core: Core, passing: Passing, leaving: Leaving, exchange: Exchange<Req>): Promise<void> {
-  let resolveEnded: (ending: Ending) => void = () => {};
-  const ended = new Promise<Ending>((resolve) => {
-    resolveEnded = resolve;
-  });
-  const tap = watch(core, passing, leaving, exchange.res, resolveEnded);
-  leaving.handOver();
+async function passOpened<Req>(core: Core, passing: Passing, client: Watched, exchange: Exchange<Req>): Promise<void> {
+  const { res } = exchange;
+  const watch = new Watch(core, passing, client);
+  const tap = tapResponse(res, watch, { clock: core.options.clock, stallMs: core.options.stallMs, watch: core.keeper.watch });
+  client.handOver();
   exchange.expose(passing);
-  const outcome = await passing.run(async (_admitted, body): Promise<Sent<void>> => {
-    visitsOf(core).set(exchange.res, passing.visit);
+  const outcome = await passing.run((_admitted, body): Sent<void> => {
+    setInnermostVisit(core, res, passing.visit);
     exchange.proceed(body);
-    return { value: undefined, ended };
+    return { value: undefined, ended: watch.ended };
   });
   if ('value' in outcome) return;
   const rendered = passing.render(outcome);
@@ -98,53 +99,73 @@ async function passOpened<Req>(core: Core, passing: Passing, leaving: Leaving, e
   exchange.answer(rendered);
 }
 
-/** Taps the response for one passing: adds headers, reads the answer, rescues a handler that gave up. */
-function watch(
-  core: Core,
-  passing: Passing,
-  leaving: Leaving,
-  res: ServerResponse,
-  onEnded: (ending: Ending) => void,
-): ResponseTap {
-  let reader: AnswerReader | CompressedReader | undefined;
-  let sentBytes = 0;
-  let isPlain = true;
-  return tapResponse(
-    res,
-    {
-      instead: (status) => passing.rescue(status),
-      headers: () => passing.headers(),
-      onBytes(bytes, { contentType, contentEncoding }) {
-        if (sentBytes === 0) {
-          isPlain = contentEncoding === '' || contentEncoding === 'identity';
-          const plain = passing.reader(contentType);
-          reader = isPlain || !plain ? plain : createCompressedReader(plain, contentEncoding, core.options.tapBytes);
-        }
-        sentBytes += bytes.length;
-        reader?.push(bytes);
-      },
-      onEnd(by, status) {
-        // A response that somebody else ended while its request waits leaves nobody to wait for.
-        if (by !== 'done' || !passing.hasPassed) leaving.abort();
-        onEnded(passing.close({ by, status, findings: reader?.findings(by === 'done'), sentBytes, isPlain }));
-      },
-    },
-    { clock: core.options.clock, stallMs: core.options.stallMs, watch: core.keeper.watch },
-  );
+/** What one passing wants to know of its response: adds headers, reads the answer, rescues a handler that gave up. */
+class Watch implements TapHooks {
+  readonly ended: Promise<Ending>;
+  readonly #core: Core;
+  readonly #passing: Passing;
+  readonly #client: Client;
+  #resolveEnded: (ending: Ending) => void = () => {};
+  #reader: AnswerReader | CompressedReader | undefined;
+  #sentBytes = 0;
+  #isPlain = true;
+
+  constructor(core: Core, passing: Passing, client: Client) {
+    this.#core = core;
+    this.#passing = passing;
+    this.#client = client;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+  }
+
+  instead(status: number) {
+    return this.#passing.rescue(status);
+  }
+
+  headers() {
+    return this.#passing.headers();
+  }
+
+  onBytes(bytes: Uint8Array, head: TappedHead): void {
+    if (this.#sentBytes === 0) this.#reader = this.#readerFor(head);
+    this.#sentBytes += bytes.length;
+    this.#reader?.push(bytes);
+  }
+
+  #readerFor({ contentType, contentEncoding }: TappedHead): AnswerReader | CompressedReader | undefined {
+    this.#isPlain = contentEncoding === '' || contentEncoding === 'identity';
+    const plain = this.#passing.reader(contentType);
+    if (this.#isPlain || !plain) return plain;
+    return createCompressedReader(plain, contentEncoding, this.#core.options.tapBytes);
+  }
+
+  onEnd(by: Ending['by'], status: number): void {
+    const passing = this.#passing;
+    // A response that somebody else ended while its request waits leaves nobody to wait for.
+    if (by !== 'done' || !passing.hasPassed) this.#client.leave();
+    const findings = this.#reader?.findings(by === 'done');
+    this.#resolveEnded(passing.close({ by, status, findings, sentBytes: this.#sentBytes, isPlain: this.#isPlain }));
+  }
+}
+
+/**
+ * The innermost visit of a response is kept on the response itself, each gate under a name of its own: mounts of one request nest,
+ * even where the asynchronous context was lost between them.
+ */
+type Visited = ServerResponse & { [innermost: symbol]: Visit | undefined };
+
+function innermostVisit(core: Core, res: ServerResponse): Visit | undefined {
+  return (res as Visited)[core.innermost];
+}
+
+function setInnermostVisit(core: Core, res: ServerResponse, visit: Visit): void {
+  (res as Visited)[core.innermost] = visit;
 }
 
 /** Size of the body by the request's own word; `undefined`: it says none, or only that of the compressed one. */
 function bytesSaid(req: ParsedRequest): number | undefined {
   return req.headers['content-encoding'] === undefined ? Number(req.headers['content-length']) || undefined : undefined;
-}
-
-/** The innermost visit of each response: mounts of one request nest, even where the asynchronous context was lost between them. */
-const visits = new WeakMap<Core, WeakMap<ServerResponse, Visit>>();
-
-function visitsOf(core: Core): WeakMap<ServerResponse, Visit> {
-  const known = visits.get(core) ?? new WeakMap<ServerResponse, Visit>();
-  visits.set(core, known);
-  return known;
 }
 
 /** What is governed unless the mount says otherwise: anything that may carry a call. */

@@ -12,8 +12,8 @@ export type ParsedRequest = IncomingMessage & {
   _body?: boolean;
 };
 
-/** Reads a JSON body into `request.body` when no parser did so before; resolves without one when there is none to read. */
-export type ReadJsonBody = (request: ParsedRequest, response: ServerResponse) => Promise<void>;
+/** Reads a JSON body into `request.body`; `undefined`: a parser did so before. Resolves without one when there is none to read. */
+export type ReadJsonBody = (request: ParsedRequest, response: ServerResponse) => Promise<void> | undefined;
 
 /**
  * @param limitBytes - largest body read; a larger one is a 413 for the framework's error path
@@ -31,7 +31,7 @@ export function createJsonBodyReader(limitBytes: number): ReadJsonBody {
     },
   });
   return (request, response) => {
-    if (isBodyRead(request)) return Promise.resolve();
+    if (isBodyRead(request)) return undefined;
     return new Promise((resolve, reject) => {
       parse(request, response, (error?: unknown) => {
         if (error) return reject(withoutBody(error));

@@ -1,9 +1,11 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Budget } from '../budget/budget.js';
 import { createCalendar, type Period } from '../budget/calendar.js';
 import { leavesAtMs, slotAt } from '../budget/ring.js';
 import type { Standing } from '../budget/standing.js';
 import type { Charge } from '../call.js';
 import type { Dialect, OwnLimit } from '../dialects/dialect.js';
+import { anthropicLimits, openaiLimits } from '../dialects/limits.js';
 import type { HeaderChoice } from '../mount-options.js';
 import type { Window } from '../stores/store.js';
 
@@ -20,14 +22,15 @@ export interface LimitFacts {
 
 /** A budget that the caller may know about, under a name of its own. */
 interface NamedLimit {
-  readonly name: string;
+  /** The name as a structured field writes it. */
+  readonly quoted: string;
   readonly dimension: OwnLimit['dimension'];
   readonly limit: number;
   /** `undefined`: not known. */
   readonly remaining: number | undefined;
   readonly resetMs: number | undefined;
-  /** Length of its window; `undefined` where it counts what is running. */
-  readonly windowMs: number | undefined;
+  /** Its item of `RateLimit-Policy`. */
+  readonly policy: string;
 }
 
 /** More would make heads that proxies refuse. */
@@ -46,46 +49,46 @@ const LARGEST = 999_999_999_999_999;
  * @see draft-ietf-httpapi-ratelimit-headers-10 and -11; the unit "tokens" is in no registry
  */
 export function limitHeaders({ standings, dialect, choice, nowMs, retryAfter }: LimitFacts): Record<string, string> {
-  if (!choice.ietf && !choice.dialect) return {};
+  const headers: Record<string, string> = {};
+  if (!choice.ietf && !choice.dialect) return headers;
   const limits = namedLimits(standings, nowMs);
-  return {
-    ...(choice.ietf ? ietfHeaders(limits, retryAfter ?? Infinity) : {}),
-    ...(choice.dialect && dialect ? dialectHeaders(dialect, limits, nowMs) : {}),
-  };
+  if (limits.length === 0) return headers;
+  if (choice.ietf) addIetfHeaders(headers, limits, retryAfter ?? Infinity);
+  return choice.dialect && dialect ? Object.assign(headers, dialectHeaders(dialect, limits, nowMs)) : headers;
 }
 
-function ietfHeaders(limits: readonly NamedLimit[], retryAfter: number): Record<string, string> {
-  const policies = limits.map(({ name, dimension, limit, windowMs }) => {
-    const window = windowMs === undefined ? '' : `;w=${Math.ceil(windowMs / 1_000)}`;
-    return `${quoted(name)};q=${limit}${unitOf(dimension)}${window}`;
-  });
-  const known = limits.filter(({ remaining }) => remaining !== undefined);
-  const states = known.map(({ name, remaining, resetMs }) => {
+function addIetfHeaders(headers: Record<string, string>, limits: readonly NamedLimit[], retryAfter: number): void {
+  let policies = '';
+  let states = '';
+  for (const { quoted, policy, remaining, resetMs } of limits) {
+    policies += policies === '' ? policy : `, ${policy}`;
+    if (remaining === undefined) continue;
     const seconds = Math.ceil((resetMs ?? 0) / 1_000);
     // The draft wants no retry before a reset; a budget that did not refuse is no reason to come back later.
-    return `${quoted(name)};r=${remaining}${seconds > 0 && seconds <= retryAfter ? `;t=${seconds}` : ''}`;
-  });
-  return {
-    ...(policies.length > 0 ? { 'ratelimit-policy': policies.join(', ') } : {}),
-    ...(states.length > 0 ? { ratelimit: states.join(', ') } : {}),
-  };
+    const reset = seconds > 0 && seconds <= retryAfter ? `;t=${seconds}` : '';
+    states += `${states === '' ? '' : ', '}${quoted};r=${remaining}${reset}`;
+  }
+  headers['ratelimit-policy'] = policies;
+  if (states !== '') headers.ratelimit = states;
 }
 
 /** Requests are what the draft counts by default. */
-function unitOf(dimension: OwnLimit['dimension']): string {
+function unitOf(dimension: Charge['dimension']): string {
   if (dimension === 'requests') return '';
   return dimension === 'concurrent' ? ';qu="concurrent-requests"' : ';qu="tokens"';
 }
 
-function quoted(name: string): string {
-  return `"${name.replace(/["\\]/g, '\\$&')}"`;
-}
+const quote = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
+
+/** Our own write what node:http takes. */
+const TRUSTED = new Set<Dialect['limits']>([openaiLimits, anthropicLimits]);
 
 /** A dialect may be the application's own: what it throws, or node:http would not take, must not cost the caller its answer. */
 function dialectHeaders(dialect: Pick<Dialect, 'limits'>, limits: readonly NamedLimit[], nowMs: number): Record<string, string> {
-  const own = limits.flatMap(({ dimension, limit, remaining, resetMs }) =>
-    remaining === undefined ? [] : { dimension, limit, remaining, resetMs },
-  );
+  const own: OwnLimit[] = [];
+  for (const { dimension, limit, remaining, resetMs } of limits)
+    if (remaining !== undefined) own.push({ dimension, limit, remaining, resetMs });
+  if (TRUSTED.has(dialect.limits)) return dialect.limits?.(own, nowMs) ?? {};
   try {
     const headers = Object.entries(dialect.limits?.(own, nowMs) ?? {});
     for (const [name, value] of headers) {
@@ -100,25 +103,65 @@ function dialectHeaders(dialect: Pick<Dialect, 'limits'>, limits: readonly Named
 
 function namedLimits(standings: Iterable<Standing>, nowMs: number): readonly NamedLimit[] {
   const limits: NamedLimit[] = [];
-  const taken = new Set<string>();
+  const taken: string[] = [];
   for (const { charge, used, waitMs, atMs } of standings) {
     const { dimension, limit, window, budget } = charge;
     // A cap on one call has no quota that could run out.
     if (budget.enforce !== 'always' || !budget.window || dimension === 'usd' || limit > LARGEST) continue;
-    const name = freeName(nameOf(charge), taken);
-    taken.add(name);
+    const label = labelFor(charge, taken);
+    taken.push(label.name);
     const isKnown = Number.isSafeInteger(used);
     limits.push({
-      name,
+      quoted: label.quoted,
       dimension,
       limit,
       remaining: isKnown ? Math.min(limit, Math.max(0, limit - (used as number))) : undefined,
       resetMs: isKnown ? resetMsOf({ window, used: used as number, waitMs, atMs, nowMs }) : undefined,
-      windowMs: windowMsOf(window, nowMs),
+      policy: label.policy ?? policyOf(label.quoted, charge, nowMs),
     });
     if (limits.length === MOST_LIMITS) break;
   }
   return limits;
+}
+
+/** What the headers call a budget, and what they always say of it. */
+interface Label {
+  readonly scope: string;
+  readonly name: string;
+  readonly quoted: string;
+  /** `undefined` where it changes from month to month, and on days that clocks are changed. */
+  readonly policy: string | undefined;
+}
+
+/** By budget, under the name that its dimension and window give it: most have no other, and every answer needs it. */
+const labels = new WeakMap<Budget, Label>();
+
+function labelFor(charge: Charge, taken: readonly string[]): Label {
+  const { budget, scope } = charge;
+  const own = ownNameOf(charge);
+  if (own !== undefined) return createLabel(freeName(own, taken), charge);
+  let label = labels.get(budget);
+  if (label?.scope !== scope) {
+    label = createLabel(plainName(charge), charge);
+    labels.set(budget, label);
+  }
+  return taken.includes(label.name) ? createLabel(freeName(label.name, taken), charge) : label;
+}
+
+function createLabel(name: string, charge: Charge): Label {
+  const quoted = quote(name);
+  return {
+    scope: charge.scope,
+    name,
+    quoted,
+    policy: charge.window.kind === 'calendar' ? undefined : policyOf(quoted, charge, 0),
+  };
+}
+
+function policyOf(quoted: string, { dimension, limit, window }: Charge, nowMs: number): string {
+  const windowMs = windowMsOf(window, nowMs);
+  const length = windowMs === undefined ? '' : `;w=${Math.ceil(windowMs / 1_000)}`;
+  return `${quoted};q=${limit}${unitOf(dimension)}${length}`;
 }
 
 function resetMsOf(state: {
@@ -172,10 +215,14 @@ const SAFE_NAME = /^[\x20-\x7e]{1,64}$/;
 /** Keys from this length on are not met by chance in other text. */
 const SHORTEST_TELLING_KEY = 6;
 
-/** The budget's own name, unless it repeats the key it is for; else what it limits: `user-tokens-minute`. */
-function nameOf({ scope, key, dimension, window, budget: { name } }: Charge): string {
-  const tellsKey = key.length >= SHORTEST_TELLING_KEY && name?.includes(key);
-  if (name !== undefined && SAFE_NAME.test(name) && !tellsKey) return name;
+/** The name that the application gave the budget, unless it repeats the key it is for. */
+function ownNameOf({ key, budget: { name } }: Charge): string | undefined {
+  if (name === undefined || !SAFE_NAME.test(name)) return undefined;
+  return key.length >= SHORTEST_TELLING_KEY && name.includes(key) ? undefined : name;
+}
+
+/** What a budget limits: `user-tokens-minute`. */
+function plainName({ scope, dimension, window }: Charge): string {
   return [scope, WORDS[dimension], ...windowWord(window)].join('-');
 }
 
@@ -197,8 +244,8 @@ function windowWord(window: Window): string[] {
 }
 
 /** Clients match the two headers by name. */
-function freeName(name: string, taken: ReadonlySet<string>): string {
+function freeName(name: string, taken: readonly string[]): string {
   let free = name;
-  for (let next = 2; taken.has(free); next++) free = `${name}-${next}`;
+  for (let next = 2; taken.includes(free); next++) free = `${name}-${next}`;
   return free;
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BudgetOptions } from '../../src/budget/budget.js';
-import { type PlanFacts, planCharges, type Source, UNDECLARED_OUTPUT_TOKENS } from '../../src/budget/charges.js';
+import { type PlanFacts, planCharges, UNDECLARED_OUTPUT_TOKENS } from '../../src/budget/charges.js';
+import { createSource, type Source } from '../../src/budget/source.js';
 import type { Call } from '../../src/call.js';
 import { budgetOf, callOf, draftOf } from '../support/builders.js';
 
@@ -13,7 +14,7 @@ const FACTS: PlanFacts = {
 };
 
 function sourceOf(budgets: readonly BudgetOptions[], source: Partial<Source> = {}): Source {
-  return { scope: 'user', key: 'ann', prefix: 'user|ann', budgets: budgets.map(budgetOf), units: 'visit', ...source };
+  return createSource({ scope: 'user', key: 'ann', prefix: 'user|ann', budgets: budgets.map(budgetOf), units: 'visit', ...source });
 }
 
 const plan = (call: Call, budgets: readonly BudgetOptions[], facts: Partial<PlanFacts> = {}, source: Partial<Source> = {}) =>
@@ -175,6 +176,30 @@ describe('caps on one call', () => {
 
     expect(capped(three, { outputTokens: 3, per: 'call' }).call.maximumOutputTokens).toBe(3);
     expect(capped(three, { outputTokens: 2, per: 'call' }).never).toHaveLength(1);
+  });
+
+  describe('on a call that generates nothing', () => {
+    const embedding = callOf({ expectedOutputTokens: 0, maximumOutputTokens: 0 });
+
+    it.each<BudgetOptions>([
+      { tokens: 100, per: 'call' },
+      { inputTokens: 100, per: 'call' },
+      { outputTokens: 0, per: 'call' },
+      { usd: 0.000_2, per: 'call' },
+    ])('let one through that fills them to the last: %j', (budget) => {
+      const { call, never } = capped(embedding, budget);
+
+      expect(never).toEqual([]);
+      expect(call).toBe(embedding);
+    });
+
+    it.each<BudgetOptions>([
+      { tokens: 99, per: 'call' },
+      { inputTokens: 99, per: 'call' },
+      { usd: 0.000_199, per: 'call' },
+    ])('refuse one for ever whose input is over them: %j', (budget) => {
+      expect(capped(embedding, budget).never).toMatchObject([{ waitMs: Infinity }]);
+    });
   });
 
   it('say nothing where they are not enforced', () => {

@@ -9,8 +9,10 @@ const MINUTE_MS = 60_000;
 
 const shared = (options: BudgetOptions, charge: Partial<Charge> = {}) =>
   chargeOf({ scope: 'model', counter: 'model|gpt-4o', budget: budgetOf(options), ...charge });
+const sourceOf = (scope: string, counter: string) => ({ scope, counters: [counter] });
 const tokens = (charge: Partial<Charge> = {}) => shared({ tokens: 1_000, per: 'minute' }, charge);
-const isHigh = (saturation: ReturnType<typeof createSaturation>, nowMs = NOW_MS) => saturation.isHigh(['model|gpt-4o'], nowMs);
+const isHigh = (saturation: ReturnType<typeof createSaturation>, nowMs = NOW_MS) =>
+  saturation.isHigh([sourceOf('model', 'model|gpt-4o')], nowMs);
 
 describe('saturation', () => {
   it('is high from the ratio on', () => {
@@ -55,8 +57,8 @@ describe('saturation', () => {
 
     saturation.see([tokens()], [1_000], NOW_MS);
 
-    expect(saturation.isHigh(['model|gpt-4o-mini', 'global|global'], NOW_MS)).toBe(false);
-    expect(saturation.isHigh(['global|global', 'model|gpt-4o'], NOW_MS)).toBe(true);
+    expect(saturation.isHigh([sourceOf('model', 'model|gpt-4o-mini'), sourceOf('global', 'global|global')], NOW_MS)).toBe(false);
+    expect(saturation.isHigh([sourceOf('global', 'global|global'), sourceOf('model', 'model|gpt-4o')], NOW_MS)).toBe(true);
   });
 
   it('takes global budgets for shared, and those of any other scope not', () => {

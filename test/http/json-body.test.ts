@@ -136,7 +136,7 @@ describe('the reader of bodies', () => {
     const server = await listen((request: ParsedRequest, response) => {
       requests.push(request);
       prepare(request);
-      read(request, response)
+      Promise.resolve(read(request, response))
         .catch((error) => failures.push(error))
         .finally(() => {
           // Now, for a server reads what is left of a body when the response has ended.
