@@ -4,8 +4,11 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Characters of base64 that are looked at: a JPEG may tell where it was taken, and show itself in small, before its size. */
+/** Characters of base64 that are looked at first, and where the size was not among them: a JPEG may show itself in small before. */
+const FIRST_BASE64 = 4_096;
 const MOST_BASE64 = 131_072;
+/** Stretches of a JPEG that are passed over before its size: cameras write some twenty. */
+const MOST_STRETCHES = 1_000;
 /** Longest side that is believed, in pixels. */
 const LONGEST_SIDE = 65_535;
 
@@ -13,9 +16,17 @@ const LONGEST_SIDE = 65_535;
 export function imageSize(url: string): ImageSize | undefined {
   const comma = url.indexOf(',');
   if (!url.startsWith('data:') || comma < 0 || !url.slice(0, comma).endsWith(';base64')) return undefined;
-  const bytes = Buffer.from(url.slice(comma + 1, comma + 1 + MOST_BASE64), 'base64');
-  const size = pngSize(bytes) ?? gifSize(bytes) ?? webpSize(bytes) ?? jpegSize(bytes);
+  const head = decoded(url, comma + 1, FIRST_BASE64);
+  const size = pngSize(head) ?? gifSize(head) ?? webpSize(head) ?? (isJpeg(head) ? jpegSizeIn(url, comma + 1, head) : undefined);
   return size && isSide(size.width) && isSide(size.height) ? size : undefined;
+}
+
+function decoded(url: string, from: number, characters: number): Buffer {
+  return Buffer.from(url.slice(from, from + characters), 'base64');
+}
+
+function jpegSizeIn(url: string, from: number, head: Buffer): ImageSize | undefined {
+  return jpegSize(head) ?? (url.length > from + FIRST_BASE64 ? jpegSize(decoded(url, from, MOST_BASE64)) : undefined);
 }
 
 const isSide = (pixels: number): boolean => pixels >= 1 && pixels <= LONGEST_SIDE;
@@ -48,10 +59,12 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
   }
 }
 
+const isJpeg = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt16BE(0) === 0xffd8;
+
 /** Walks from segment to segment up to the one that begins a frame. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined;
-  for (let at = 2; at + 9 <= bytes.length; ) {
+  let at = 2;
+  for (let stretch = 0; stretch < MOST_STRETCHES && at + 9 <= bytes.length; stretch++) {
     const marker = bytes.readUInt16BE(at);
     if (marker === 0xffff) at++;
     else if (isFrame(marker)) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };

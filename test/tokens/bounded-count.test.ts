@@ -115,6 +115,8 @@ describe('what an allowance does not cover', () => {
   it.each(Object.keys(mixtures))('is extrapolated with an error under 3 percent for %s', (kind) => {
     const text = mixtures[kind] as string;
     const allowance = createAllowance();
+    // What was counted before costs little: a share of what is granted, so that most is left over.
+    allowance.work.left /= 8;
 
     const counted = tokenizer.count(text, 'o200k_base', allowance);
 
