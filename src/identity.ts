@@ -55,8 +55,8 @@ function readKey(given: unknown, scope: string): string | undefined {
 
 function refuseUnknown(name: string, scopes: readonly Pick<ResolvedScope, 'name'>[]): void {
   if (name === 'global') throw bad('identify named the scope global, which has one key for everybody; leave it out');
+  for (const scope of scopes) if (scope.name === name) return;
   const known = scopes.map((scope) => scope.name).filter((scope) => scope !== 'global');
-  if (known.includes(name)) return;
   const near = nearest(name, known);
   const all = known.length === 0 ? 'none is configured' : `known are ${enumerate(known)}`;
   throw bad(

@@ -48,8 +48,11 @@ export function createRun(parts: RunParts): GovernedRun {
 
   async function run<T>(call: Call, send: Send<T>, how: RunHow = {}): Promise<Outcome<T>> {
     for (let outer = call.visit.outer; outer; outer = outer.outer) outer.runsSeen++;
-    const found = await admitOrDegrade(call);
+    const { frees } = line;
+    const first = await admission.admit(call);
+    const found = isReservation(first) ? first : await degrade(call, first, frees);
     if (!isReservation(found)) return 'kind' in found ? answered(call, found) : shed(call, found);
+    tellAdmitted(found);
     if (call.visit.leaver.hasLeft) {
       await giveBack(found);
       return shed(call, { reason: 'closed', full: [], waitMs: 0 });
@@ -57,11 +60,11 @@ export function createRun(parts: RunParts): GovernedRun {
     return pass(found, send, how);
   }
 
-  /** Room for the call or a lesser one, an answer, or why there is none of them. */
-  async function admitOrDegrade(call: Call): Promise<Reservation | Answer | Refusal> {
-    const { frees } = line;
-    const first = await admission.admit(call);
-    if (isReservation(first)) return admitted(first);
+  /**
+   * Room for a lesser call, or for the same a little later, an answer, or why there is none of them.
+   * @param frees - `Line.frees` from before the first refusal
+   */
+  async function degrade(call: Call, first: Refusal, frees: number): Promise<Reservation | Answer | Refusal> {
     if (events.has('call-refused'))
       events.emit('call-refused', { ...callFacts(call), reason: first.reason, full: fullFacts(first) });
     const { visit } = call;
@@ -82,23 +85,14 @@ export function createRun(parts: RunParts): GovernedRun {
     });
     const { ladder: steps, isOutermostSpeaker: isForPeople } = visit;
     const found = await descend({ steps, walk, call, isForPeople, onSkip: reportSkip(call), onTurn: walk.endTurn });
-    if (!found) return walk.refusal;
-    return isReservation(found) ? admitted(found) : found;
+    return found ?? walk.refusal;
   }
 
-  function admitted(reservation: Reservation): Reservation {
-    const { call, id } = reservation;
-    if (events.has('call-admitted')) {
-      const { inputTokens, expectedOutputTokens } = call;
-      events.emit('call-admitted', {
-        ...callFacts(call),
-        id,
-        inputTokens,
-        expectedOutputTokens,
-        waitedMs: call.visit.waitedMs(clock),
-      });
-    }
-    return reservation;
+  function tellAdmitted({ call, id }: Reservation): void {
+    if (!events.has('call-admitted')) return;
+    const { inputTokens, expectedOutputTokens } = call;
+    const waitedMs = call.visit.waitedMs(clock);
+    events.emit('call-admitted', { ...callFacts(call), id, inputTokens, expectedOutputTokens, waitedMs });
   }
 
   /** Sends an admitted call; from here on exactly one settlement follows, whatever happens. */

@@ -28,6 +28,11 @@ const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 
 /** Nesting that is followed; deeper bodies are not cached. */
 const DEEPEST = 64;
+/** Values and characters that are written down: about 20 ms. Answers to more are not kept. */
+const MOST_VALUES = 10_000;
+const MOST_CHARACTERS = 4_194_304;
+/** No model takes a longer prompt, and listing the names of one that has too many takes long by itself. */
+const MOST_TOKENS = 1_000_000;
 
 /** Who may share cached answers: everybody with the same keys of all scopes, of one scope, or everybody. */
 export type Partition = 'identity' | 'everyone' | (string & {});
@@ -44,45 +49,64 @@ export function partitionOf(call: Call, partition: Partition): string | undefine
 
 /**
  * The key of a call's answer: partition, place, dialect, model and every field of the body that shapes the answer, whatever
- * their order. `undefined` when nothing may be cached for it.
+ * their order. `undefined` when nothing may be cached for it, or when it would take long to write down.
  */
 export function cacheKey(call: Call, partition: Partition): string | undefined {
   const { body, dialect, visit, requestedModel } = call;
   const who = partitionOf(call, partition);
-  if (who === undefined || dialect === undefined || call.draft === undefined) return undefined;
+  if (who === undefined || dialect === undefined || call.draft === undefined || call.inputTokens > MOST_TOKENS) return undefined;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
-  const immaterial = IMMATERIAL.get(dialect.name);
-  const material = Object.entries(body).filter(([name]) => !immaterial?.has(name));
-  const canonical = canonicalJson(Object.fromEntries(material));
+  const canonical = canonicalFields(body, { values: MOST_VALUES, characters: MOST_CHARACTERS }, 0, IMMATERIAL.get(dialect.name));
   if (canonical === undefined) return undefined;
   const place = JSON.stringify([who, visit.place, dialect.name, requestedModel]);
   return createHash('sha256').update(place).update(canonical).digest('base64url');
 }
 
-/** What `JSON.stringify` writes, with the names of each object sorted; `undefined` when nested too deep. */
-function canonicalJson(given: unknown, depth = 0): string | undefined {
+/** How much more may be written. */
+interface Left {
+  values: number;
+  characters: number;
+}
+
+/** What `JSON.stringify` writes, with the names of each object sorted; `undefined` when nested too deep or too much. */
+function canonicalJson(given: unknown, left: Left, depth: number): string | undefined {
+  left.values--;
   const value = hasToJson(given) ? given.toJSON() : given;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (typeof value !== 'object' || value === null) return leafJson(value, left);
   if (depth >= DEEPEST) return undefined;
+  if (!Array.isArray(value)) return canonicalFields(value, left, depth);
+  if (value.length > left.values) return undefined;
   const parts: string[] = [];
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      const text = canonicalJson(item, depth + 1);
-      if (text === undefined) return undefined;
-      parts.push(text);
-    }
-    return `[${parts.join(',')}]`;
-  }
-  for (const [name, item] of Object.entries(value).sort(byName)) {
-    if (item === undefined) continue;
-    const text = canonicalJson(item, depth + 1);
+  for (const item of value) {
+    const text = canonicalJson(item, left, depth + 1);
     if (text === undefined) return undefined;
-    parts.push(`${JSON.stringify(name)}:${text}`);
+    parts.push(text);
+  }
+  return `[${parts.join(',')}]`;
+}
+
+function canonicalFields(value: object, left: Left, depth: number, without?: ReadonlySet<string>): string | undefined {
+  const names = Object.keys(value);
+  if (names.length > left.values) return undefined;
+  const parts: string[] = [];
+  for (const name of names.sort()) {
+    const item = (value as Readonly<Record<string, unknown>>)[name];
+    if (item === undefined || without?.has(name)) continue;
+    const written = leafJson(name, left);
+    const text = canonicalJson(item, left, depth + 1);
+    if (written === undefined || text === undefined) return undefined;
+    parts.push(`${written}:${text}`);
   }
   return `{${parts.join(',')}}`;
 }
 
-const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
+function leafJson(value: unknown, left: Left): string | undefined {
+  // Not even begun when it is too long already.
+  if (typeof value === 'string' && value.length > left.characters) return undefined;
+  const text = JSON.stringify(value) ?? 'null';
+  left.characters -= text.length;
+  return left.characters < 0 ? undefined : text;
+}
 
 /** Bodies of jobs are objects of the application: dates and addresses say what they are only when asked. */
 function hasToJson(value: unknown): value is { toJSON(): unknown } {

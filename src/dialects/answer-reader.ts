@@ -119,7 +119,9 @@ function counted(text: string, textLength: number, byteLength: number, countText
 
 function parseJson(chunks: readonly Uint8Array[]): unknown {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    const [first] = chunks;
+    const bytes = chunks.length === 1 && Buffer.isBuffer(first) ? first : Buffer.concat(chunks);
+    return JSON.parse(bytes.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -21,5 +21,8 @@ function readPrompt(value: unknown): Part[] {
 }
 
 function isTokens(value: unknown): value is number[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+  if (!Array.isArray(value)) return false;
+  // Bodies may hold millions of them: a callback for each would take ten times as long.
+  for (let at = 0; at < value.length; at++) if (typeof value[at] !== 'number') return false;
+  return true;
 }

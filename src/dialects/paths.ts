@@ -17,6 +17,16 @@ const METHOD = /:(\w*(?:Content|Tokens))$/;
  * routes of an application.
  */
 export function endpointOf(path: string | undefined): string | undefined {
+  if (path === latest.path) return latest.endpoint;
+  const endpoint = readEndpoint(path);
+  latest = { path, endpoint };
+  return endpoint;
+}
+
+/** Every dialect asks in turn about the same path. */
+let latest: { readonly path: string | undefined; readonly endpoint: string | undefined } = { path: '', endpoint: undefined };
+
+function readEndpoint(path: string | undefined): string | undefined {
   const [last, before] = lastSegments(path);
   const name = last.toLowerCase();
   if (name === 'completions' && before.toLowerCase() === 'chat') return 'chat/completions';

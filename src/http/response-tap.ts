@@ -52,14 +52,20 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
   let head: TappedHead = { contentType: '', contentEncoding: '' };
   /** No other response is looked for any more. */
   let isDecided = false;
+  /** The head was decided, and a method that writes it is under way. */
+  let isSending = false;
   /** Takes what the handler does, while its response is held back. */
   let hold: ((call: ResponseCall) => void) | undefined;
 
   function decide(next: number, given: Headers): void {
     if (hold || response.headersSent) return;
     // Now, for a compression outside will write its own encoding over the handler's.
+    const before = head;
     head = readHead(given);
     if (isDecided) return;
+    // Writing a body makes node:http write the head: asked again only where something on the way there has changed it.
+    if (isSending && next === status && head.contentType === before.contentType && head.contentEncoding === before.contentEncoding)
+      return;
     status = next;
     const instead = hooks.instead(next);
     if (instead) hold = holdResponse(response, instead, { release, replace });
@@ -90,13 +96,18 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
   }
 
   function setHeaders(headers: Readonly<Record<string, string>>): void {
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    for (const name in headers) response.setHeader(name, headers[name] as string);
   }
 
   function send(method: ResponseMethod, args: Args): unknown {
     if (method === 'writeHead') return original.writeHead(...headAsObject(args));
     if (method !== 'flushHeaders' && !response.writableEnded) tell(args);
-    return original[method](...args);
+    isSending = true;
+    try {
+      return original[method](...args);
+    } finally {
+      isSending = false;
+    }
   }
 
   function tell([chunk, encoding]: Args): void {
@@ -106,13 +117,17 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
   }
 
   function readHead(given: Headers): TappedHead {
-    const read = (name: string) => String(given.get(name)?.value ?? response.getHeader(name) ?? '');
-    return { contentType: read('content-type'), contentEncoding: read('content-encoding') };
+    return { contentType: readHeader(given, 'content-type'), contentEncoding: readHeader(given, 'content-encoding') };
+  }
+
+  function readHeader(given: Headers, name: string): string {
+    return String(given.get(name)?.value ?? response.getHeader(name) ?? '');
   }
 
   const wrap = (method: ResponseMethod, whenHeld: unknown) =>
     ((...args: Args) => {
-      if (method === 'writeHead') decide(Number(args[0]), headersGiven(args));
+      if (method === 'writeHead' && args.length > 1) decide(Number(args[0]), headersGiven(args));
+      else if (method === 'writeHead') decide(Number(args[0]), NOTHING_GIVEN);
       else decide(response.statusCode, NOTHING_GIVEN);
       if (!hold) return send(method, args);
       hold([method, args]);

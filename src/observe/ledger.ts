@@ -49,35 +49,39 @@ export function createLedger(clock: Clock): Ledger {
   /** Hour to scope to key. */
   const hours = new Map<number, Map<string, Map<string, Counts>>>();
 
-  function countsOf(scope: string, key: string): Counts {
+  /** What is counted in this hour: scope to key. */
+  function thisHour(): Map<string, Map<string, Counts>> {
     const hour = Math.floor(clock.now() / HOUR_MS);
-    for (const old of hours.keys()) if (old <= hour - HOURS_KEPT) hours.delete(old);
-    const keys = getOrMake(
-      getOrMake(hours, hour, () => new Map()),
-      scope,
-      () => new Map(),
-    );
-    return getOrMake(keys, keys.has(key) || keys.size < MOST_KEYS ? key : OTHERS, noCounts);
+    let scopes = hours.get(hour);
+    if (!scopes) {
+      for (const old of hours.keys()) if (old <= hour - HOURS_KEPT) hours.delete(old);
+      scopes = new Map();
+      hours.set(hour, scopes);
+    }
+    return scopes;
   }
 
-  function* everyScope(identity: Identity, model: string | undefined): Iterable<Counts> {
-    yield countsOf('global', 'global');
-    if (model !== undefined) yield countsOf('model', model);
-    for (const [scope, key] of Object.entries(identity)) yield countsOf(scope, key);
+  function everyScope(identity: Identity, model: string | undefined, count: (counts: Counts) => void): void {
+    const scopes = thisHour();
+    count(countsOf(scopes, 'global', 'global'));
+    if (model !== undefined) count(countsOf(scopes, 'model', model));
+    for (const scope in identity) count(countsOf(scopes, scope, identity[scope] as string));
   }
 
   return {
     add(identity, model, usage, microUsd) {
-      for (const counts of everyScope(identity, model)) {
+      everyScope(identity, model, (counts) => {
         counts.calls++;
         counts.inputTokens += usage.inputTokens ?? 0;
         counts.outputTokens += usage.outputTokens ?? 0;
         counts.cachedInputTokens += usage.cachedInputTokens ?? 0;
         counts.microUsd += microUsd;
-      }
+      });
     },
     addAnswer(identity) {
-      for (const counts of everyScope(identity, undefined)) counts.answers++;
+      everyScope(identity, undefined, (counts) => {
+        counts.answers++;
+      });
     },
     usage({ scope, top = 10, since = 0 }) {
       const sums = new Map<string, Counts>();
@@ -92,6 +96,11 @@ export function createLedger(clock: Clock): Ledger {
         .slice(0, Math.max(0, top));
     },
   };
+}
+
+function countsOf(scopes: Map<string, Map<string, Counts>>, scope: string, key: string): Counts {
+  const keys = getOrMake(scopes, scope, () => new Map<string, Counts>());
+  return keys.get(key) ?? getOrMake(keys, keys.size < MOST_KEYS ? key : OTHERS, noCounts);
 }
 
 function sum(a: Counts | undefined, b: Counts): Counts {

@@ -1,4 +1,4 @@
-import type { Reservation } from '../call.js';
+import type { Call, Reservation } from '../call.js';
 import type { Cancel, Clock } from '../clock.js';
 import type { Store } from './store.js';
 
@@ -10,10 +10,13 @@ const LONGEST_LOOK_MS = 2_500;
 /** Looks again and again: connections whose close event never came, readers that stopped. */
 export type Watcher = () => void;
 
+/** What is known of a reservation that a store holds. */
+export type Held = Pick<Reservation, 'id' | 'call' | 'charges' | 'used' | 'rides'>;
+
 /** Keeps reservations alive while their runs are, all of them in one batch, and looks after what hangs on them. */
 export interface Keeper {
   /** A reservation that `store` holds under `id`; renewed until it is settled. */
-  keep(held: Pick<Reservation, 'id' | 'call' | 'charges' | 'used' | 'rides'>): Reservation;
+  keep(held: Held): Reservation;
   /** Makes sure that an id of which the store gave no answer holds nothing. */
   forget(id: string, items: number): void;
   /** @returns a function that ends the watching */
@@ -47,18 +50,17 @@ export function createKeeper({ store, clock, leaseMs, stallMs, onStoreError }: K
   const renew = async (ids: readonly string[]) => store.renew(ids, leaseMs);
   const settle = async (id: string, amounts: readonly number[]) => store.settle(id, amounts);
 
+  /** @returns what `settle` of a kept reservation returns */
+  function end(id: string, amounts: readonly number[]): Promise<void> {
+    live.delete(id);
+    return settle(id, amounts).catch((error) => onStoreError('settle', error));
+  }
+
   return {
     keep(held) {
-      const { id, charges } = held;
-      live.add(id);
+      live.add(held.id);
       renewing.start();
-      let ending: Promise<void> | undefined;
-      const end = (amounts: readonly number[]): Promise<void> => {
-        live.delete(id);
-        ending ??= settle(id, amounts).catch((error) => onStoreError('settle', error));
-        return ending;
-      };
-      return { ...held, settle: end, cancel: () => end(charges.map(() => 0)) };
+      return new KeptReservation(held, end);
     },
     forget(id, items) {
       settle(id, new Array<number>(items).fill(0)).catch(() => {});
@@ -77,6 +79,34 @@ export function createKeeper({ store, clock, leaseMs, stallMs, onStoreError }: K
       watchers.clear();
     },
   };
+}
+
+class KeptReservation implements Reservation {
+  readonly id: string;
+  readonly call: Call;
+  readonly charges: Reservation['charges'];
+  readonly used: readonly number[];
+  readonly rides: readonly string[];
+  readonly #end: (id: string, amounts: readonly number[]) => Promise<void>;
+  #ending: Promise<void> | undefined;
+
+  constructor(held: Held, end: (id: string, amounts: readonly number[]) => Promise<void>) {
+    this.id = held.id;
+    this.call = held.call;
+    this.charges = held.charges;
+    this.used = held.used;
+    this.rides = held.rides;
+    this.#end = end;
+  }
+
+  settle(amounts: readonly number[]): Promise<void> {
+    this.#ending ??= this.#end(this.id, amounts);
+    return this.#ending;
+  }
+
+  cancel(): Promise<void> {
+    return this.settle(this.charges.map(() => 0));
+  }
 }
 
 /** Runs `tick` at intervals for as long as it returns `true`; no timer outlives the need for it. */

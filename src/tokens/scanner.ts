@@ -38,8 +38,7 @@ const CLASSES = new Uint8Array(129).map((_, unit) => {
 });
 
 function classOf(units: Uint16Array, at: number): number {
-  const unit = units[at] as number;
-  return CLASSES[unit < 128 ? unit : 128] as number;
+  return CLASSES[Math.min(units[at] as number, 128)] as number;
 }
 
 const SPACE_UNIT = 32;
