@@ -64,7 +64,12 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
     head = readHead(given);
     if (isDecided) return;
     // Writing a body makes node:http write the head: asked again only where something on the way there has changed it.
-    if (isSending && next === status && head.contentType === before.contentType && head.contentEncoding === before.contentEncoding)
+    if (
+      isSending &&
+      next === status &&
+      head.contentType === before.contentType &&
+      head.contentEncoding === before.contentEncoding
+    )
       return;
     status = next;
     const instead = hooks.instead(next);

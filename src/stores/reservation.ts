@@ -46,14 +46,24 @@ export function createKeeper({ store, clock, leaseMs, stallMs, onStoreError }: K
     for (const watcher of watchers) watcher();
     return watchers.size > 0;
   });
-  // Both asynchronous by themselves: a store that throws at once must fail like one that rejects.
+  // Asynchronous by itself: a store that throws at once must fail like one that rejects.
   const renew = async (ids: readonly string[]) => store.renew(ids, leaseMs);
-  const settle = async (id: string, amounts: readonly number[]) => store.settle(id, amounts);
 
-  /** @returns what `settle` of a kept reservation returns */
-  function end(id: string, amounts: readonly number[]): Promise<void> {
+  async function end(id: string, amounts: readonly number[]): Promise<void> {
     live.delete(id);
-    return settle(id, amounts).catch((error) => onStoreError('settle', error));
+    try {
+      await store.settle(id, amounts);
+    } catch (error) {
+      onStoreError('settle', error);
+    }
+  }
+
+  async function forget(id: string, items: number): Promise<void> {
+    try {
+      await store.settle(id, new Array<number>(items).fill(0));
+    } catch {
+      // Told already when the store gave no answer to the reservation.
+    }
   }
 
   return {
@@ -62,9 +72,7 @@ export function createKeeper({ store, clock, leaseMs, stallMs, onStoreError }: K
       renewing.start();
       return new KeptReservation(held, end);
     },
-    forget(id, items) {
-      settle(id, new Array<number>(items).fill(0)).catch(() => {});
-    },
+    forget: (id, items) => void forget(id, items),
     watch(watcher) {
       watchers.add(watcher);
       looking.start();
