@@ -1,56 +1,57 @@
-// An API of one's own shape: { message } in, { reply } out. The model and the history come from the server, so the route's
-// calls are what is priced; a dialect made from a built-in one lets the ladder answer in the application's shape.
-import express from 'express';
-import OpenAI from 'openai';
-import { createSpillway, type Dialect, openaiChat, staticAnswer } from 'spillway';
-import { spillway } from 'spillway/express';
+// A chat of one's own shape: { message, conversationId } in, one's own events out. What a model says, what the cache kept, what
+// was prepared and what is refused all reach the browser as the same three events.
+import { cachedAnswer, createSpillway, staticAnswer } from 'spillway';
 import { createProvider } from 'spillway/testing';
-
-const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: 'You are brief.' }];
-
-const myChat: Dialect = {
-  ...openaiChat,
-  name: 'my-chat',
-  read(body) {
-    const { message } = (body ?? {}) as { message?: unknown };
-    if (typeof message !== 'string') return undefined;
-    return openaiChat.read({ model: 'gpt-4o', messages: [...history, { role: 'user', content: message }] });
-  },
-  rewrite: (body) => body,
-  collect: () => undefined,
-  answer: ({ text }) => ({ status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reply: text }) }),
-};
+import { createApp } from './app.js';
 
 const provider = await createProvider({ models: { 'gpt-4o': { tokensPerMinute: 10_000, requestsPerMinute: 100 } } });
 const gate = createSpillway({
   models: { 'gpt-4o': { budgets: [{ requests: 2, per: 'minute' }] } },
-  ladder: [staticAnswer('We are busy; please try again shortly.')],
+  scopes: {
+    user: {
+      budgets: [
+        { tokens: 20_000, per: 'minute' },
+        { inputTokens: 1_000, per: 'call' },
+      ],
+    },
+  },
+  ladder: [cachedAnswer(), staticAnswer('We are busy; please try again shortly.')],
 });
-const openai = new OpenAI({ apiKey: 'demo-key', baseURL: provider.url, fetch: gate.fetch });
+await gate.ready();
 
-const app = express();
-app.post('/bot', express.json(), spillway(gate, { route: 'bot', dialect: myChat }), async (req, res) => {
-  const messages: OpenAI.ChatCompletionMessageParam[] = [...history, { role: 'user', content: req.body.message }];
-  const { choices } = await openai.chat.completions.create({ model: 'gpt-4o', messages });
-  res.json({ reply: choices[0]?.message.content });
-});
-
-const server = app.listen(0, '127.0.0.1', async () => {
+const server = createApp(gate, provider.url).listen(0, '127.0.0.1', async () => {
   const { port } = server.address() as { port: number };
-  for (const message of ['Hello?', 'And now?', 'Still there?']) {
-    const response = await fetch(`http://127.0.0.1:${port}/bot`, {
+  const say = async (title: string, user: string, conversationId: string, message: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/chat`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ message }),
+      headers: { 'content-type': 'application/json', 'x-user': user },
+      body: JSON.stringify({ message, conversationId }),
     });
-    const { reply } = (await response.json()) as { reply: string };
-    console.log(`${response.headers.get('spillway-outcome')?.padEnd(7)} ${reply.slice(0, 70)}`);
-  }
-  const [usage] = gate.usage({ scope: 'model' });
-  console.log(
-    `charged: ${usage?.calls} calls, ${usage?.inputTokens} input and ${usage?.outputTokens} output tokens on ${usage?.key}`,
-  );
+    console.log(`${title.padEnd(28)} ${response.status} ${inShort(await response.text())}`);
+  };
+  await say('a question', 'ada', 'monday', 'Where does the water go?');
+  await say('its history goes along', 'ada', 'monday', 'And then?');
+  console.log(`  the provider was sent ${JSON.stringify(provider.requests.map(({ body }) => rolesOf(body)))}`);
+  await say('full, asked before', 'ada', 'tuesday', 'Where does the water go?');
+  await say('full, not asked before', 'ada', 'tuesday', 'Who built the dam?');
+  await say('can never fit', 'ada', 'tuesday', 'And then? '.repeat(1_000));
+  await say('nobody is named', '', 'tuesday', 'Hello?');
   server.close();
   await gate.close();
   await provider.close();
 });
+
+/** What a browser read: how many tokens came, the beginning of their text, and the event that ended it. */
+function inShort(events: string): string {
+  const read = [...events.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].map(([, name, data]) => ({
+    name,
+    ...JSON.parse(data ?? ''),
+  }));
+  const text = read.map((one) => one.text ?? '').join('');
+  const { name, ...last } = read.at(-1);
+  return `${text ? `"${text.slice(0, 38)}" ` : ''}${name} ${JSON.stringify(last)}`;
+}
+
+function rolesOf(body: unknown): string {
+  return (body as { messages: { role: string }[] }).messages.map(({ role }) => role).join(', ');
+}

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cacheKey, type Partition, partitionOf } from '../../src/cache/cache-key.js';
 import type { Call } from '../../src/call.js';
+import { anthropicMessages } from '../../src/dialects/anthropic.js';
+import type { Dialect } from '../../src/dialects/dialect.js';
 import { openaiChat } from '../../src/dialects/openai-chat.js';
+import { openaiCompletions } from '../../src/dialects/openai-completions.js';
+import { openaiEmbeddings } from '../../src/dialects/openai-embeddings.js';
+import { openaiResponses } from '../../src/dialects/openai-responses.js';
 import { callOf, visitOf } from '../support/builders.js';
 
 const IMMATERIAL = [
@@ -47,6 +52,10 @@ function toObject(entries: readonly (readonly [string, unknown])[]): object {
   return Object.fromEntries(entries);
 }
 
+function wide(names: number): object {
+  return Object.fromEntries(Array.from({ length: names }, (_, index) => [`name-${index}`, index]));
+}
+
 /** The same with the names of each object in another order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
@@ -82,6 +91,19 @@ describe('the key of a body', () => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  it.each<[Dialect, string[], string[]]>([
+    [openaiResponses, ['stream', 'stream_options', 'user', 'metadata', 'model'], ['input', 'instructions', 'store']],
+    [anthropicMessages, ['stream', 'metadata', 'service_tier', 'model'], ['messages', 'system', 'thinking', 'max_tokens']],
+    [openaiCompletions, ['stream', 'stream_options', 'user', 'model'], ['prompt', 'suffix', 'echo']],
+    [openaiEmbeddings, ['user', 'model'], ['input', 'dimensions', 'encoding_format']],
+  ])('of $0.name does not depend on how the answer is delivered, and on all that shapes it', (dialect, immaterial, material) => {
+    const keyWith = (field: string) => keyOf({ x: 1, [field]: 'a' }, { dialect });
+    const plain = keyOf({ x: 1 }, { dialect });
+
+    expect(immaterial.map(keyWith)).toEqual(immaterial.map(() => plain));
+    expect(new Set([plain, ...material.map(keyWith)]).size).toBe(material.length + 1);
   });
 
   it('is the same for two bodies only when they say the same', () => {
@@ -158,8 +180,24 @@ describe('the key of a body', () => {
     ['a call that nobody could read', { draft: undefined }],
     ['a call without a dialect', { dialect: undefined }],
     ['a body that is nested deeper than 64 levels', { body: { messages: nested(64) } }],
+    ['a list of more than 10,000 values', { body: { messages: Array(10_001).fill(1) } }],
+    ['more than 10,000 values in lists that are each short', { body: { messages: Array(101).fill(Array(100).fill(1)) } }],
+    ['more than 10,000 fields', { body: wide(10_001) }],
+    ['an object of more than 10,000 names', { body: { extra: wide(10_001) } }],
+    ['a text of more than 4 Mi characters', { body: { prompt: 'x'.repeat(4_194_305) } }],
+    ['texts of more than 4 Mi characters together', { body: { prompt: Array(5).fill('x'.repeat(1_000_000)) } }],
+    ['a prompt of more than a million tokens', { inputTokens: 1_000_001 }],
   ])('is none for %s', (_, call) => {
     expect(cacheKey(callOf(call), 'everyone')).toBeUndefined();
+  });
+
+  it.each([
+    ['a list of nearly 10,000 values', { body: { messages: Array(9_990).fill(1) } }],
+    ['nearly 10,000 fields', { body: wide(9_990) }],
+    ['texts of nearly 4 Mi characters together', { body: { prompt: Array(4).fill('x'.repeat(1_000_000)) } }],
+    ['a prompt of a million tokens', { inputTokens: 1_000_000 }],
+  ])('is one for %s', (_, call) => {
+    expect(cacheKey(callOf(call), 'everyone')).toMatch(/^[\w-]{43}$/);
   });
 
   it('is one for a body of 64 levels', () => {

@@ -1,7 +1,7 @@
 import OpenAI, { InternalServerError, NotFoundError, RateLimitError } from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBucket } from './provider/bucket.js';
-import { goDuration } from './provider/wire.js';
+import { goDuration } from './provider/openai.js';
 import { createProvider, type Provider, type ProviderOptions } from './provider.js';
 
 const MODELS = { 'gpt-4o': { tokensPerMinute: 100_000, requestsPerMinute: 500 } };

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type AnswerHead, chunksOf, completion, planAnswer, usageChunk, usageOf } from './provider/answer.js';
+import { type ChatBody, inputCharge, isFields, parseJson } from './provider/body.js';
+import { chatCompletions } from './provider/chat.js';
 import {
-  error500,
+  ERROR_500,
   type Fault,
   type FaultRatios,
   faultByChance,
-  GARBAGE_USAGE,
   isFault,
   type ScriptEntry,
   spurious429,
@@ -24,23 +24,18 @@ import {
   type ProviderStats,
   statsOf,
 } from './provider/ledger.js';
-import {
-  type ChatBody,
-  errorReply,
-  inputCharge,
-  isReply,
-  limitHeaders,
-  parseChat,
-  parseJson,
-  type Reply,
-  unknownModel,
-} from './provider/wire.js';
+import { messages } from './provider/messages.js';
+import { openai } from './provider/openai.js';
+import { outputTokensOf, planAnswer } from './provider/plan.js';
+import { responses } from './provider/responses.js';
+import { type Answer, badRequest, type Reply, type Shape } from './provider/shape.js';
 
+export type { ChatBody, ChatMessage } from './provider/body.js';
 export type { Fault, FaultRatios, ScriptEntry } from './provider/faults.js';
 export type { ModelStats, ProviderModel, ProviderStats } from './provider/ledger.js';
-export type { ChatBody, ChatMessage, Reply } from './provider/wire.js';
+export type { Reply } from './provider/shape.js';
 
-/** How the stand-in provider behaves. */
+/** How the stand-in provider behaves. Its functions get every call in the words of chat completions. */
 export interface ProviderOptions {
   readonly models: Readonly<Record<string, ProviderModel>>;
   /** Tokens of each choice of an answer, before the body's own maximum. @defaultValue 120 */
@@ -64,18 +59,24 @@ export interface ProviderOptions {
   readonly keepRequests?: number;
 }
 
-/** A chat call as it arrived. */
+/** A call of a model as it arrived. */
 export interface ProviderRequest {
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** Parsed; `undefined` when it was no JSON. */
   readonly body: unknown;
   readonly atMs: number;
 }
 
-/** An HTTP server on the loopback interface that answers chat completions as OpenAI does, limits included. */
+/**
+ * An HTTP server on the loopback interface that answers chat completions and Responses as OpenAI does, and messages as
+ * Anthropic does, limits included. A model has one set of limits, whichever way it is called.
+ */
 export interface Provider {
-  /** Base address for SDKs, with `/v1`. */
+  /** Base address for SDKs of OpenAI, with `/v1`. */
   readonly url: string;
+  /** Base address for SDKs of Anthropic, without. */
+  readonly origin: string;
   /** The last calls, oldest first. */
   readonly requests: readonly ProviderRequest[];
   stats(): ProviderStats;
@@ -86,6 +87,8 @@ export interface Provider {
   /** Ends the server and every open connection. */
   close(): Promise<void>;
 }
+
+const SHAPES: readonly Shape[] = [chatCompletions, responses, messages];
 
 /** Tokens of each choice that are produced, charged and streamed together. */
 const TOKENS_PER_CHUNK = 4;
@@ -107,32 +110,39 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
   await once(server, 'listening');
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const path = req.url?.split('?')[0];
+    const path = req.url?.split('?')[0] ?? '';
     if (req.method === 'GET' && path === '/v1/models') return writeReply(res, modelList());
-    if (req.method !== 'POST' || path !== '/v1/chat/completions')
-      return writeReply(res, errorReply(404, { message: `Invalid URL (${req.method} ${path})`, type: 'invalid_request_error' }));
+    const shape = req.method === 'POST' ? SHAPES.find((known) => known.path === path) : undefined;
+    if (!shape) {
+      const message = `Invalid URL (${req.method} ${path})`;
+      return writeReply(res, openai.error({ status: 404, message, type: 'invalid_request_error' }));
+    }
     const text = await readText(req);
     if (text === undefined)
-      return writeReply(res, errorReply(413, { message: 'The body is too large.', type: 'invalid_request_error' }));
-    await chat(req, res, text);
+      return writeReply(res, shape.error({ status: 413, message: 'The body is too large.', type: 'invalid_request_error' }));
+    await call(shape, req, res, text);
   }
 
-  async function chat(req: IncomingMessage, res: ServerResponse, text: string): Promise<void> {
+  async function call(shape: Shape, req: IncomingMessage, res: ServerResponse, text: string): Promise<void> {
     const current = ledger;
     current.calls++;
-    const body = parseChat(text);
-    requests.push({ headers: req.headers, body: isReply(body) ? parseJson(text) : body, atMs: now() });
+    const given = parseJson(text);
+    requests.push({ path: shape.path, headers: req.headers, body: given, atMs: now() });
     if (requests.length > keepRequests) requests.shift();
-    if (isReply(body)) return writeReply(res, body);
+    if (!isFields(given)) return writeReply(res, shape.error(badRequest('The body must be a JSON object.')));
+    const objection = shape.objection(given);
+    if (objection) return writeReply(res, shape.error(objection));
+    const body = shape.chat(given);
     const model = current.models.get(body.model);
-    if (!model) return writeReply(res, unknownModel(body.model));
+    if (!model) return writeReply(res, shape.error(shape.unknownModel(body.model)));
 
-    const fate = fateOf(req.headers['x-fault']);
-    if (typeof fate === 'object') return writeReply(res, fate, model);
+    const refuse = (reply: Reply) => writeReply(res, reply, shape.limitHeaders(model, now()));
+    const fate = fateOf(shape, req.headers['x-fault']);
+    if (typeof fate === 'object') return refuse(fate);
     if (fate) current.faults[fate]++;
-    if (fate === '429') return writeReply(res, spurious429(model.name), model);
-    const refusal = admit(model, inputCharge(body), countRefused);
-    if (refusal) return writeReply(res, refusal, model);
+    if (fate === '429') return refuse(shape.error(spurious429(model.name)));
+    const full = admit(model, inputCharge(body), countRefused);
+    if (full) return refuse(shape.error(shape.full(full)));
     current.accepted++;
 
     const gone = new AbortController();
@@ -141,31 +151,28 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
       if (!res.writableEnded && !cut && server.listening) current.aborted++;
       gone.abort();
     });
-    if (fate === '500') return writeReply(res, error500(), model);
+    if (fate === '500') return refuse(shape.error(ERROR_500));
     if (fate === 'hang') await wait(LONGEST_HANG_MS, gone.signal);
-    else if (await answer(res, model, body, fate, gone.signal)) return;
+    else if (await answer(shape, res, model, body, fate, gone.signal)) return;
     cut = true;
     res.destroy();
   }
 
   /** Produces an answer in real time. @returns whether it was written to its end */
   async function answer(
+    shape: Shape,
     res: ServerResponse,
     model: ModelState,
     body: ChatBody,
     fault: Fault | undefined,
     gone: AbortSignal,
   ): Promise<boolean> {
-    const plan = planAnswer(body, typeof outputTokens === 'function' ? outputTokens(body) : outputTokens);
-    const head: AnswerHead = { id: `chatcmpl-${++answers}`, created: Math.floor(now() / 1_000), model: model.name };
-    const inputTokens = countInput(body);
-    model.counted.inputTokens += inputTokens;
-    const usage = fault === 'no-usage' ? undefined : fault === 'garbage-usage' ? GARBAGE_USAGE : usageOf(plan, inputTokens);
+    const planned = decide(shape, model, body, fault);
+    const { plan } = planned;
+    const stream = shape.stream(planned);
     const end = fault === 'reset' ? Math.ceil(plan.length / 2) : plan.length;
-    const headers = { ...limitHeaders(model.requests, model.tokens), 'x-request-id': `req_${answers}` };
+    const headers = { ...shape.limitHeaders(model, now()), [shape.idHeader]: `req_${answers}` };
     const beginMs = performance.now() + firstTokenMs + (fault === 'slow' ? slowMs : 0);
-    const withUsage = body.stream_options?.include_usage === true && usage !== undefined;
-    const send = (event: unknown) => res.write(`data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
 
     for (let from = 0; from < end; from += TOKENS_PER_CHUNK) {
       const to = Math.min(end, from + TOKENS_PER_CHUNK);
@@ -177,19 +184,18 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
       if (!body.stream) continue;
       if (from === 0)
         res.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
-      for (const chunk of chunksOf(head, plan, from, to, withUsage)) send(chunk);
+      for (const event of stream.produced(from, to)) res.write(event);
       // A turn of the event loop for each round lets chunks travel one by one and an abort be seen in between.
       await nextTurn();
     }
 
     if (body.stream) {
       if (fault === 'reset') return false;
-      if (withUsage) send(usageChunk(head, usage));
-      send('[DONE]');
+      for (const event of stream.ended()) res.write(event);
       res.end();
       return true;
     }
-    const text = JSON.stringify(completion(head, plan, usage));
+    const text = JSON.stringify(shape.json(planned));
     const length = Buffer.byteLength(text);
     res.writeHead(200, { ...headers, 'content-type': 'application/json', 'content-length': length });
     if (fault !== 'reset') res.end(text);
@@ -197,8 +203,23 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
     return fault !== 'reset';
   }
 
-  function fateOf(header: string | string[] | undefined): Fault | Reply | undefined {
-    if (header !== undefined) return isFault(header) ? header : unknownFault(header);
+  function decide(shape: Shape, model: ModelState, body: ChatBody, fault: Fault | undefined): Answer {
+    const plan = planAnswer(body, typeof outputTokens === 'function' ? outputTokens(body) : outputTokens);
+    const inputTokens = countInput(body);
+    model.counted.inputTokens += inputTokens;
+    const usage = fault === 'garbage-usage' ? shape.garbageUsage : shape.usage(inputTokens, outputTokensOf(plan));
+    return {
+      id: `${shape.idPrefix}${++answers}`,
+      created: Math.floor(now() / 1_000),
+      model: model.name,
+      body,
+      plan,
+      usage: fault === 'no-usage' ? undefined : usage,
+    };
+  }
+
+  function fateOf(shape: Shape, header: string | string[] | undefined): Fault | Reply | undefined {
+    if (header !== undefined) return isFault(header) ? header : shape.error(unknownFault(header));
     const entry = script.shift() ?? faultByChance(faults, random);
     return entry === 'none' ? undefined : entry;
   }
@@ -208,8 +229,10 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
     return { status: 200, body: { object: 'list', data } };
   }
 
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${origin}/v1`,
+    origin,
     get requests() {
       return requests;
     },

@@ -1,4 +1,4 @@
-import { errorReply, type Reply, waitHeaders } from './wire.js';
+import type { Reply, Trouble } from './shape.js';
 
 /**
  * What can go wrong with one call:
@@ -40,22 +40,18 @@ export function faultByChance(ratios: FaultRatios, random: () => number): Fault 
   return undefined;
 }
 
-export function spurious429(model: string): Reply {
+export function spurious429(model: string): Trouble {
   const message = `Rate limit reached for ${model}: the service is busy.`;
-  return {
-    ...errorReply(429, { message, type: 'requests', code: 'rate_limit_exceeded' }),
-    headers: waitHeaders(SPURIOUS_WAIT_MS),
-  };
+  return { status: 429, message, type: 'requests', code: 'rate_limit_exceeded', waitMs: SPURIOUS_WAIT_MS };
 }
 
-export function error500(): Reply {
-  return errorReply(500, { message: 'The server had an error while processing the request.', type: 'server_error' });
-}
+export const ERROR_500: Trouble = {
+  status: 500,
+  message: 'The server had an error while processing the request.',
+  type: 'server_error',
+};
 
-export function unknownFault(header: string | string[]): Reply {
+export function unknownFault(header: string | string[]): Trouble {
   const message = `x-fault must be one of ${FAULTS.join(', ')}, got "${header}".`;
-  return errorReply(400, { message, type: 'invalid_request_error', param: 'x-fault' });
+  return { status: 400, message, type: 'invalid_request_error', param: 'x-fault' };
 }
-
-/** Figures that no reader should trust: negative, of the wrong type, missing. */
-export const GARBAGE_USAGE: unknown = { prompt_tokens: -5, completion_tokens: 'many', total_tokens: null };

@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ModelState } from './ledger.js';
-import { limitHeaders, type Reply } from './wire.js';
+import type { Reply } from './shape.js';
 
 const MOST_BODY_BYTES = 16 * 1024 * 1024;
 
-export function writeReply(res: ServerResponse, { status, headers, body }: Reply, model?: ModelState): void {
-  const limits = model ? limitHeaders(model.requests, model.tokens) : {};
-  res.writeHead(status, { 'content-type': 'application/json', ...limits, ...headers });
+export function writeReply(res: ServerResponse, { status, headers, body }: Reply, more: Record<string, string> = {}): void {
+  res.writeHead(status, { 'content-type': 'application/json', ...more, ...headers });
   res.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 

@@ -1,6 +1,6 @@
 import { type Bucket, createBucket } from './bucket.js';
 import { FAULTS, type Fault } from './faults.js';
-import { limitReply, type Reply } from './wire.js';
+import type { FullLimit } from './shape.js';
 
 /** What the provider grants for one model. */
 export interface ProviderModel {
@@ -21,7 +21,7 @@ export interface ModelStats {
 }
 
 export interface ProviderStats {
-  /** Chat calls that arrived, well formed or not. */
+  /** Calls of models that arrived, well formed or not. */
   readonly calls: number;
   /** Calls that a model began to work on. */
   readonly accepted: number;
@@ -89,8 +89,8 @@ export function charge(model: ModelState, tokens: number): void {
   model.counted.tokensCharged += tokens;
 }
 
-/** Charges a call of `wanted` tokens. @returns the 429 when a limit is full, and then nothing was charged */
-export function admit(model: ModelState, wanted: number, countRefused: boolean): Reply | undefined {
+/** Charges a call of `wanted` tokens. @returns the limit that is full, and then nothing was charged */
+export function admit(model: ModelState, wanted: number, countRefused: boolean): FullLimit | undefined {
   const requestsMs = model.requests.waitMs(1);
   const tokensMs = model.tokens.waitMs(wanted);
   if (requestsMs > 0 || tokensMs > 0) {
@@ -100,8 +100,8 @@ export function admit(model: ModelState, wanted: number, countRefused: boolean):
       model.counted.requests++;
     }
     return tokensMs > requestsMs
-      ? limitReply(model.name, 'tokens', model.tokens, wanted, tokensMs)
-      : limitReply(model.name, 'requests', model.requests, 1, requestsMs);
+      ? { model: model.name, kind: 'tokens', bucket: model.tokens, wanted, waitMs: tokensMs }
+      : { model: model.name, kind: 'requests', bucket: model.requests, wanted: 1, waitMs: requestsMs };
   }
   model.requests.take(1);
   model.counted.requests++;
