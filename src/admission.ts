@@ -109,7 +109,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       saturation.see(charges, reply.used, atMs);
       if (reply.kind === 'held') {
         call.visit.see({ charges, used: reply.used, atMs });
-        if (from) for (const { counter, amount } of charges) from.drawn.set(counter, (from.drawn.get(counter) ?? 0) + amount);
+        if (from) draw(from, charges);
         return keeper.keep({ id, call, charges, used: reply.used, rides });
       }
       const full = reply.full.map(({ index, waitMs }): Shortage => ({ charge: charges[index] as Charge, waitMs }));
@@ -156,6 +156,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
 /** Micro-dollars per token of a model; `undefined` when nothing is known. */
 export function priceFor(options: ResolvedOptions, model: string | undefined) {
   return (model === undefined ? undefined : options.models.get(model)?.price) ?? options.defaultPrice;
+}
+
+function draw(from: Visit, charges: readonly Charge[]): void {
+  from.isDrawnOn = true;
+  for (const { counter, amount } of charges) from.drawn.set(counter, (from.drawn.get(counter) ?? 0) + amount);
 }
 
 /** How a run that has yet to come to the line stands in it. */

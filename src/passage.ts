@@ -54,7 +54,7 @@ export interface Passage extends Jobs {
   /** The model that is, or was, really asked. */
   readonly model: string | undefined;
   readonly estimate: { readonly inputTokens: number; readonly heldInputTokens: number; readonly outputTokens: number };
-  /** What the caller's own budgets had left when the request was admitted; shared ones are not shown. */
+  /** What the caller's own budgets had left when the request was admitted, money in micro-dollars; shared ones are not shown. */
   readonly remaining: readonly {
     readonly scope: string;
     readonly dimension: string;
@@ -188,13 +188,15 @@ class RequestPassage implements Passage {
     const visit = this.#visit;
     return (usage: Partial<Usage>) => {
       visit.verdict = verdictOf(usage);
+      for (let outer = visit.outer; outer; outer = outer.outer) if (outer.verdict === 'cancel') outer.verdict = undefined;
     };
   }
 
   get cancel() {
     const visit = this.#visit;
     return () => {
-      visit.verdict = 'cancel';
+      // Mounts around this one are the same request: nothing happened there either.
+      for (let at: Visit | undefined = visit; at; at = at.outer) at.verdict = 'cancel';
     };
   }
 }

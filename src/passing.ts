@@ -1,10 +1,10 @@
-import type { Call, Ending, Identity, Outcome, Rendered, Send, Usage } from './call.js';
+import type { Call, Ending, Identity, Outcome, Refusal, Rendered, Send, Usage } from './call.js';
 import type { Core } from './core.js';
 import { type AnswerFindings, type AnswerReader, createAnswerReader } from './dialects/answer-reader.js';
 import { checkHead } from './http/head.js';
 import type { Instead } from './http/held-response.js';
 import { limitHeaders } from './http/ratelimit-headers.js';
-import { outcomeHeaders, renderAnswer } from './http/render.js';
+import { outcomeHeaders, passedOnHeaders, renderAnswer } from './http/render.js';
 import type { HeaderChoice } from './mount-options.js';
 import { hashedScopes, modelFact } from './observe/facts.js';
 import { createPassage, type Passage, renderOutcome } from './passage.js';
@@ -34,8 +34,8 @@ export interface Passing {
   render(outcome: Exclude<Outcome<never>, { value: never }>): Rendered;
   /** Looks for an answer in the place of a handler that answers with this status; `undefined`: the handler's own goes out. */
   rescue(status: number): Instead | undefined;
-  /** Headers for the head that goes out now. */
-  headers(): Readonly<Record<string, string>>;
+  /** Headers for the head that goes out now with this status. */
+  headers(status: number): Readonly<Record<string, string>>;
   /** Reads the handler's response when it may be the call's own; `undefined`: nothing is to be read. */
   reader(contentType: string): AnswerReader | undefined;
   /** The response came to its end. Once. */
@@ -116,7 +116,7 @@ class RequestPassing implements Passing, RunHow {
   expectsRuns(): boolean {
     const { memory, visit } = this.#parts;
     memory.hasSeenCalls ||= visit.runsSeen > 0 && visit.runsSeen > (mountsInside.get(visit) ?? 0);
-    return memory.hasSeenCalls && visit.runsSeen === 0;
+    return memory.hasSeenCalls && visit.runsSeen === (mountsInside.get(visit) ?? 0);
   }
 
   onSettled(_usage: Usage | undefined, ending: Ending): void {
@@ -138,14 +138,16 @@ class RequestPassing implements Passing, RunHow {
     return { found: this.#findAnswer(() => isDeclined), decline };
   }
 
-  headers(): Readonly<Record<string, string>> {
-    const { visit, call, headers } = this.#parts;
+  headers(status: number): Readonly<Record<string, string>> {
+    const { core, visit, call, headers } = this.#parts;
     // The application's own error before anybody was let in, or sent away: there is no outcome to tell of.
     if (!this.#hasPassed && !this.#isAnswered && !visit.escaped) return {};
     if (visit.escaped && !visit.rescue) visit.note('shed', undefined);
-    const limits = this.#limits();
-    if (!headers.outcome) return limits;
-    return Object.assign(outcomeHeaders(visit.shared.worst, visit.shared.model ?? call.model), limits);
+    const isPassedOn = visit.escaped && !visit.rescue && (status === 429 || status === 503);
+    const waits = isPassedOn ? passedOnHeaders(core.toldWaitMs(visit.escaped as Refusal)) : {};
+    visit.shared.retryAfter ??= Number(waits['retry-after']) || undefined;
+    const outcome = headers.outcome ? outcomeHeaders(visit.shared.worst, visit.shared.model ?? call.model) : {};
+    return Object.assign(outcome, waits, this.#limits());
   }
 
   reader(contentType: string): AnswerReader | undefined {
@@ -167,7 +169,10 @@ class RequestPassing implements Passing, RunHow {
     if ((visit.escaped && !visit.rescue) || (!this.#hasPassed && !this.#isAnswered)) visit.note('shed', undefined);
     if (by === 'done' && status === 200 && findings && (shared.worst === 'passed' || shared.worst === 'queued'))
       core.learn(call, findings);
-    const sentOutputTokens = findings?.outputTokens ?? (isPlain ? Math.ceil(sentBytes / 4) : undefined);
+    const counted = findings?.outputTokens ?? (isPlain ? Math.ceil(sentBytes / 4) : undefined);
+    // Bytes that nobody could read may repeat the whole text with every chunk.
+    const most = findings?.isRead ? Infinity : (call.maximumOutputTokens ?? MOST_UNSEEN_OUTPUT_TOKENS);
+    const sentOutputTokens = counted === undefined ? undefined : Math.min(counted, most);
     const ending: Ending = { by, status, usage: findings?.usage, sentOutputTokens };
     // Budgets may come from the application, which may fail.
     this.#chargeUnseen(closing)?.catch((error) => core.events.emit('store-failed', { operation: 'settle', error }));

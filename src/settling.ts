@@ -1,4 +1,5 @@
 import { priceFor } from './admission.js';
+import type { Price } from './budget/budget.js';
 import { priceOf } from './budget/price.js';
 import { amountsFor, hasHappened, type Way, wayOf } from './budget/settlement.js';
 import type { Call, Ending, Reservation, Usage } from './call.js';
@@ -35,14 +36,21 @@ export function createSettling({ options, line, events, ledger }: SettlingParts)
     const rescued = visit.rescue !== undefined;
     const kind = how.kind ?? 'call';
     const expectsRuns = how.expectsRuns?.() ?? false;
-    const way = wayOf({ call, ending, kind, runsSeen, callsMade, expectsRuns, verdict, rescued });
-    const amounts = amountsFor(charges, way, priceFor(options, call.model));
+    const isOwnAnswer = !visit.isDrawnOn && answeredBy(ending.usage) === call.model;
+    const way = wayOf({ call, ending, kind, runsSeen, callsMade, isOwnAnswer, expectsRuns, verdict, rescued });
     const usage = 'usage' in way && call.draft ? way.usage : undefined;
+    const price = priceFor(options, answeredBy(usage) ?? call.model);
+    const amounts = amountsFor(charges, way, price);
     visit.hold = undefined;
     await settle(reservation, amounts, hasHappened(way));
-    if (usage) tally(call, usage);
+    if (usage) tally(call, usage, price);
     report(reservation, amounts, way.by, usage);
     how.onSettled?.(usage, ending);
+  }
+
+  /** The model that the answer names, where it is one of ours: a gateway may have asked another one. */
+  function answeredBy(usage: Usage | undefined): string | undefined {
+    return usage?.model === undefined ? undefined : options.findModel(usage.model)?.name;
   }
 
   async function giveBack(reservation: Reservation): Promise<void> {
@@ -69,13 +77,12 @@ export function createSettling({ options, line, events, ledger }: SettlingParts)
     line.freed(charges.filter(({ amount }, index) => (real[index] as number) < amount));
   }
 
-  function tally(call: Call, usage: Usage): void {
+  function tally(call: Call, usage: Usage, price: Price | undefined): void {
     const { shared, identity } = call.visit;
     shared.inputTokens += usage.inputTokens ?? 0;
     shared.outputTokens += usage.outputTokens ?? 0;
     shared.calls++;
-    if (usage.model !== undefined) shared.model = options.findModel(usage.model)?.name ?? shared.model;
-    const price = priceFor(options, call.model);
+    shared.model = answeredBy(usage) ?? shared.model;
     ledger.add(identity, call.model, usage, price ? priceOf(usage, price) : 0);
   }
 

@@ -1,7 +1,9 @@
 import { createSource, type Source, Sources } from './budget/source.js';
 import type { Call } from './call.js';
+import { OptionsError } from './errors.js';
 import { encodeKey } from './identity.js';
 import type { ResolvedModel, ResolvedOptions, ResolvedScope } from './options.js';
+import { at, show } from './options-check.js';
 import type { Visit } from './visit.js';
 
 /** Everything whose budgets a call falls under; a promise when the application looks some up. */
@@ -19,7 +21,7 @@ export function createSourcesOf(options: ResolvedOptions): SourcesOf {
     const found: (Source | Promise<Source>)[] = [];
     const model = call.model === undefined ? undefined : options.models.get(call.model);
     if (model && model.budgets.length > 0) {
-      const pool = typeof model.pool === 'function' ? model.pool(call) : model.pool;
+      const pool = poolOf(model, call);
       const sources = getOrMake(ofModels, model, () => new Sources('model', 'call'));
       found.push(sources.of(pool, model.budgets));
     }
@@ -49,6 +51,16 @@ export function createSourcesOf(options: ResolvedOptions): SourcesOf {
       found.push(sources.of(key, list));
     }
   }
+}
+
+function poolOf({ name, pool }: ResolvedModel, call: Call): string {
+  if (typeof pool === 'string') return pool;
+  const named: unknown = pool(call);
+  if (typeof named === 'string' && named !== '') return named;
+  const got = named instanceof Promise ? 'a promise' : show(named);
+  throw new OptionsError([
+    `${at('models', name)}.pool(call) must return a non-empty string, got ${got}; name the provider's counter`,
+  ]);
 }
 
 /** The same mount twice around one request counts once. */

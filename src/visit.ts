@@ -74,6 +74,8 @@ export class Visit {
   /** The admitted call while its run is under way, and its hold. */
   call: Call | undefined;
   hold: Reservation | undefined;
+  /** A run inside is, or was, part of what the hold is for. */
+  isDrawnOn = false;
   /** What runs inside have drawn from the hold so far, by counter. */
   readonly drawn = new Map<string, number>();
   /** Runs begun inside, and those of them that really called a model. */

@@ -20,6 +20,8 @@ export interface RunFacts {
   readonly kind: 'request' | 'call';
   readonly runsSeen: number;
   readonly callsMade: number;
+  /** The answer names this call's model, and no run inside drew on its hold: what it used was not theirs. */
+  readonly isOwnAnswer: boolean;
   /** Runs were seen on this mount before: a request without one made no call. */
   readonly expectsRuns: boolean;
   /** The application's own word. */
@@ -34,8 +36,11 @@ export function wayOf(facts: RunFacts): Way {
   const isFine = ending.status >= 200 && ending.status < 300;
   if (verdict === 'cancel') return { by: 'cancelled' };
   if (verdict) return { by: 'usage', usage: fill(verdict.usage, call, ending) };
-  if (facts.runsSeen > 0) return { by: 'inside', happened: facts.callsMade > 0 || (isFine && !facts.rescued) };
-  if (facts.expectsRuns || facts.rescued) return { by: 'cancelled' };
+  if (facts.expectsRuns) return { by: 'cancelled' };
+  // A call that made others on its way, to other models, has still used what its own answer says.
+  const isOwn = kind === 'call' && facts.isOwnAnswer && isFine;
+  if (facts.runsSeen > 0 && !isOwn) return { by: 'inside', happened: facts.callsMade > 0 || (isFine && !facts.rescued) };
+  if (facts.rescued) return { by: 'cancelled' };
   // An error is one whether or not anybody stayed to read it.
   if (hasLeft(ending) && ending.status < 400) return { by: 'partial', usage: fill(ending.usage, call, ending) };
   if (isFine) return { by: ending.usage ? 'usage' : 'counted', usage: fill(ending.usage, call, ending) };

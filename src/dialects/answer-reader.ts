@@ -8,6 +8,8 @@ export interface AnswerFindings {
   readonly usage: Usage | undefined;
   /** Output so far, counted from text where the dialect knows it, else bytes / 4. */
   readonly outputTokens: number;
+  /** Whether the output was reported or read, and not only guessed from the number of bytes. */
+  readonly isRead: boolean;
   /** The whole answer, when it is complete and was to be learned. */
   readonly answer: CompleteAnswer | undefined;
 }
@@ -74,9 +76,15 @@ function readEvents({ dialect: given, tapBytes, learnBytes, countText }: AnswerR
       // What was too long to be looked at counts by its length.
       const unseen = reader.dropped > 0 ? Math.ceil(Math.max(0, bytes - eventBytes) / 4) : 0;
       const reported = usage?.outputTokens;
-      if (reported !== undefined && textLength === textBeforeUsage) return { usage, outputTokens: reported, answer };
+      if (reported !== undefined && textLength === textBeforeUsage)
+        return { usage, outputTokens: reported, isRead: true, answer };
       const outputTokens = Math.max(reported ?? 0, unseen + counted(text, textLength, eventBytes, countText));
-      return { usage: usage && reported !== undefined ? { ...usage, outputTokens } : usage, outputTokens, answer };
+      return {
+        usage: usage && reported !== undefined ? { ...usage, outputTokens } : usage,
+        outputTokens,
+        isRead: text !== '',
+        answer,
+      };
     },
   };
 }
@@ -93,11 +101,16 @@ function readJson({ dialect: given, tapBytes, learnBytes, countText }: AnswerRea
     },
     findings(isComplete) {
       const body = isComplete && chunks ? parseJson(chunks) : undefined;
-      if (body === undefined) return { usage: undefined, outputTokens: Math.ceil(length / 4), answer: undefined };
+      if (body === undefined) return { usage: undefined, outputTokens: Math.ceil(length / 4), isRead: false, answer: undefined };
       const usage = dialect.usage(body);
       const text = dialect.text(body);
       const answer = length <= learnBytes ? dialect.collect({ body }) : undefined;
-      return { usage, outputTokens: usage?.outputTokens ?? counted(text, text.length, length, countText), answer };
+      return {
+        usage,
+        outputTokens: usage?.outputTokens ?? counted(text, text.length, length, countText),
+        isRead: usage?.outputTokens !== undefined || text !== '',
+        answer,
+      };
     },
   };
 }
@@ -108,7 +121,7 @@ function readBytes(): AnswerReader {
     push(bytes) {
       length += bytes.length;
     },
-    findings: () => ({ usage: undefined, outputTokens: Math.ceil(length / 4), answer: undefined }),
+    findings: () => ({ usage: undefined, outputTokens: Math.ceil(length / 4), isRead: false, answer: undefined }),
   };
 }
 

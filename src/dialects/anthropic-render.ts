@@ -33,6 +33,8 @@ function errorType({ kind, dimension, status }: Complaint): string {
       return 'overloaded_error';
     case 'never-fits':
       return 'request_too_large';
+    case 'blocked':
+      return 'permission_error';
     case 'unidentified':
       return 'authentication_error';
     case 'unknown-model':

@@ -67,7 +67,8 @@ export interface StreamEvent {
 /** What a refusal says, apart from how a dialect spells it. Never carries body text or other tenants' numbers. */
 export interface Complaint {
   readonly status: number;
-  readonly kind: 'full' | 'never-fits' | 'closed' | 'unidentified' | 'unknown-model' | 'bad-body';
+  /** `blocked`: a budget whose limit is 0. */
+  readonly kind: 'full' | 'never-fits' | 'blocked' | 'closed' | 'unidentified' | 'unknown-model' | 'bad-body';
   /** The dimension that is full, when there is one. */
   readonly dimension?: 'tokens' | 'requests' | 'usd' | 'concurrent' | undefined;
   readonly message: string;

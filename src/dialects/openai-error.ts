@@ -18,6 +18,8 @@ function describe({ kind, dimension, status }: Complaint): { type: string; param
       return { type: 'service_unavailable_error', param: null, code: 'server_is_overloaded' };
     case 'never-fits':
       return { type: 'invalid_request_error', param: null, code: 'request_too_large' };
+    case 'blocked':
+      return { type: 'permission_error', param: null, code: 'not_allowed' };
     case 'unidentified':
       return { type: 'invalid_request_error', param: null, code: 'missing_identity' };
     case 'unknown-model':

@@ -123,8 +123,8 @@ class Watch implements TapHooks {
     return this.#passing.rescue(status);
   }
 
-  headers() {
-    return this.#passing.headers();
+  headers(status: number) {
+    return this.#passing.headers(status);
   }
 
   onBytes(bytes: Uint8Array, head: TappedHead): void {

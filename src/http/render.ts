@@ -9,6 +9,11 @@ export interface Told {
   readonly refuseWith?: RefuseWith | undefined;
 }
 
+/** The wait for the caller of a request, whose handler passes on as an error of its own what a call inside was refused with. */
+export function passedOnHeaders(waitMs: number): Record<string, string> {
+  return waitHeaders({ waitMs, isInner: false });
+}
+
 /** Waits up to this are worth a client's own retry; some SDKs sleep for hours when told so. */
 const LONGEST_RETRY_MS = 60_000;
 
@@ -37,11 +42,15 @@ export function outcomeHeaders(outcome: string, model: string | undefined): Reco
   return isSafe ? { 'spillway-outcome': outcome, 'spillway-model': model } : { 'spillway-outcome': outcome };
 }
 
+/**
+ * Inside a request no wait is told: the libraries that ignore `x-should-retry` sleep for as long as they are told, up to a minute, with
+ * the request open, and then make the call that was refused.
+ */
 function waitHeaders({ waitMs, isInner }: Told): Record<string, string> {
-  if (waitMs === Infinity) return { 'x-should-retry': 'false' };
+  if (waitMs === Infinity || isInner) return { 'x-should-retry': 'false' };
   const headers: Record<string, string> = { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) };
   if (waitMs <= LONGEST_RETRY_MS) headers['retry-after-ms'] = String(Math.max(1, Math.ceil(waitMs)));
-  if (isInner || waitMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false';
+  if (waitMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false';
   return headers;
 }
 
@@ -74,17 +83,25 @@ function usualComplaint(refusal: Refusal): Complaint {
     undefined,
   );
   const dimension = longest && plainDimension(longest);
-  const names = [...new Set(refusal.full.map(budgetName))].join(' and ');
+  const names = namesOf(refusal.full);
   switch (refusal.reason) {
     case 'full':
       return { status: 429, kind: 'full', dimension, message: `Used up for now: ${names}. Please try again later.` };
-    case 'never-fits':
+    case 'never-fits': {
+      const blocked = refusal.full.filter(({ charge }) => charge.refuseAt === 0);
+      if (blocked.length > 0)
+        return { status: 403, kind: 'blocked', dimension, message: `Not allowed: ${namesOf(blocked)} is 0.` };
       return { status: 413, kind: 'never-fits', dimension, message: `This request is too large for ${names}. Please send less.` };
+    }
     case 'closed':
       return { status: 503, kind: 'closed', message: 'Requests cannot be admitted at the moment. Please try again later.' };
     default:
       return refusal.reason satisfies never;
   }
+}
+
+function namesOf(full: readonly Shortage[]): string {
+  return [...new Set(full.map(budgetName))].join(' and ');
 }
 
 function plainDimension({ charge: { dimension } }: Shortage): Complaint['dimension'] {

@@ -27,8 +27,9 @@ export function watchEnd(response: ServerResponse, { clock, stallMs, watch }: En
   }
   const onClose = () => end(response.writableEnded ? 'done' : 'left');
 
-  response.once('finish', onClose);
-  response.once('close', onClose);
+  // Inner mounts end first: what they give back, the mounts around them may give back too.
+  response.prependOnceListener('finish', onClose);
+  response.prependOnceListener('close', onClose);
   const unwatch = watch(() => {
     if (response.destroyed || response.closed || response.writableFinished || response.req?.socket?.destroyed) return onClose();
     const now = progressOf(response);

@@ -11,8 +11,8 @@ export interface TapHooks {
    * @returns another response that is looked for in its place; the handler's is held back meanwhile
    */
   instead(status: number): Instead | undefined;
-  /** Headers to add to a handler's head that goes out now. */
-  headers(): Readonly<Record<string, string>>;
+  /** Headers to add to a handler's head with this status that goes out now, as far as the handler did not set them itself. */
+  headers(status: number): Readonly<Record<string, string>>;
   /** Hears the handler's bytes as they pass, before any compression mounted outside. */
   onBytes(bytes: Uint8Array, head: TappedHead): void;
   /** Hears exactly once how the response came to its end. `status`: of this handler's answer, or what took its place; 0: none. */
@@ -34,6 +34,9 @@ export interface ResponseTap {
 }
 
 type Args = readonly unknown[];
+
+/** What a handler says of its waits stands. */
+const OF_THE_HANDLER = new Set(['retry-after', 'retry-after-ms', 'x-should-retry']);
 
 const NOTHING_GIVEN: Headers = new Map();
 
@@ -74,13 +77,13 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
     status = next;
     const instead = hooks.instead(next);
     if (instead) hold = holdResponse(response, instead, { release, replace });
-    else setHeaders(hooks.headers());
+    else addHeaders(hooks.headers(next), given);
   }
 
   function release(calls: readonly ResponseCall[]): void {
     hold = undefined;
     isDecided = true;
-    setHeaders(hooks.headers());
+    addHeaders(hooks.headers(status), NOTHING_GIVEN);
     try {
       for (const [method, args] of calls) send(method, args);
     } catch {
@@ -102,6 +105,12 @@ export function tapResponse(response: ServerResponse, hooks: TapHooks, facts: En
 
   function setHeaders(headers: Readonly<Record<string, string>>): void {
     for (const name in headers) response.setHeader(name, headers[name] as string);
+  }
+
+  function addHeaders(headers: Readonly<Record<string, string>>, given: Headers): void {
+    for (const name in headers)
+      if (!OF_THE_HANDLER.has(name) || !(given.has(name) || response.hasHeader(name)))
+        response.setHeader(name, headers[name] as string);
   }
 
   function send(method: ResponseMethod, args: Args): unknown {

@@ -17,7 +17,10 @@ export interface BudgetState {
 
 /** What is going on: a copy that never changes. */
 export interface Snapshot {
-  /** Budgets of models and of `global`; those of other scopes are asked for with `usage`. */
+  /**
+   * Budgets of models and of `global`; those of other scopes are asked for with `usage`. A model whose `pool` is a function is left out:
+   * nobody can name its counters without a call.
+   */
   readonly budgets: readonly BudgetState[];
   /** Calls that wait. */
   readonly queueDepth: number;
@@ -34,9 +37,8 @@ export async function takeSnapshot({ options, line, keeper, openVisits }: Core):
     prefix: string;
     budgets: Iterable<import('../budget/budget.js').Budget>;
   }[] = [];
-  for (const { name, pool, budgets } of options.models.values()) {
-    const key = typeof pool === 'string' ? pool : name;
-    places.push({ scope: 'model', key, prefix: `model|${encodeKey(key)}`, budgets });
+  for (const { pool, budgets } of options.models.values()) {
+    if (typeof pool === 'string') places.push({ scope: 'model', key: pool, prefix: `model|${encodeKey(pool)}`, budgets });
   }
   const global = options.scopes.find(({ name }) => name === 'global');
   if (global) places.push({ scope: 'global', key: 'global', prefix: 'global|global', budgets: await global.budgetsOf('global') });

@@ -14,7 +14,14 @@ const FACTS: PlanFacts = {
 };
 
 function sourceOf(budgets: readonly BudgetOptions[], source: Partial<Source> = {}): Source {
-  return createSource({ scope: 'user', key: 'ann', prefix: 'user|ann', budgets: budgets.map(budgetOf), units: 'visit', ...source });
+  return createSource({
+    scope: 'user',
+    key: 'ann',
+    prefix: 'user|ann',
+    budgets: budgets.map(budgetOf),
+    units: 'visit',
+    ...source,
+  });
 }
 
 const plan = (call: Call, budgets: readonly BudgetOptions[], facts: Partial<PlanFacts> = {}, source: Partial<Source> = {}) =>

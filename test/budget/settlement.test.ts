@@ -39,6 +39,7 @@ function facts(ending: Partial<Ending>, given: Partial<RunFacts> = {}): RunFacts
     kind: 'call',
     runsSeen: 0,
     callsMade: 0,
+    isOwnAnswer: false,
     expectsRuns: false,
     verdict: undefined,
     rescued: false,
@@ -56,6 +57,13 @@ describe('the settle table', () => {
   it.each<Row>([
     ['a call with usage', { usage: USAGE }, {}, 'usage', used(90, 30)],
     ['a request that was the call, with usage', { usage: USAGE }, REQUEST, 'usage', used(90, 30)],
+    [
+      'a call that made others, with an answer of its own',
+      { usage: USAGE },
+      { runsSeen: 2, callsMade: 1, isOwnAnswer: true },
+      'usage',
+      used(90, 30),
+    ],
     ['usage over the hold: overdraft', { usage: { inputTokens: 500, outputTokens: 900 } }, {}, 'usage', used(500, 900)],
     ['usage without input: its estimate', { usage: { inputTokens: undefined, outputTokens: 30 } }, {}, 'usage', used(100, 30)],
     ['usage without output: what was sent', { usage: { inputTokens: 90, outputTokens: undefined } }, {}, 'usage', used(90, 20)],

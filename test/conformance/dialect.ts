@@ -31,6 +31,7 @@ const COMPLAINTS: readonly Complaint[] = [
   { status: 402, kind: 'full', dimension: 'usd', message: 'The budget of this month is spent.' },
   { status: 429, kind: 'full', dimension: 'concurrent', message: 'Too many at once.' },
   { status: 413, kind: 'never-fits', dimension: 'tokens', message: 'Larger than any limit.' },
+  { status: 403, kind: 'blocked', dimension: 'requests', message: 'The limit is 0.' },
   { status: 503, kind: 'closed', message: 'Not now.' },
   { status: 401, kind: 'unidentified', message: 'Who are you?' },
   { status: 400, kind: 'unknown-model', message: 'No such model "x"\n\u2028.' },

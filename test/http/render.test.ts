@@ -15,7 +15,7 @@ function callOf(fields: Partial<Call> = {}): Call {
 
 function shortage(scope: string, dimension: Charge['dimension'], waitMs: number, fields: Partial<Charge> = {}): Shortage {
   return {
-    charge: { scope, dimension, key: 'tenant-x', counter: 'c', amount: 0, limit: 0, refuseAt: 0, ...fields } as Charge,
+    charge: { scope, dimension, key: 'tenant-x', counter: 'c', amount: 20, limit: 10, refuseAt: 10, ...fields } as Charge,
     waitMs,
   };
 }
@@ -54,14 +54,17 @@ describe('the waits of a refusal', () => {
     expect(Object.keys(headers).filter((name) => name.startsWith('retry-after'))).toEqual([]);
   });
 
-  it('inside a request are told, and are not worth a retry: its patience is used up', () => {
-    expect(headersFor(500, true)).toMatchObject({ 'retry-after': '1', 'retry-after-ms': '500', 'x-should-retry': 'false' });
+  it('inside a request are not told: whoever sits above would sleep for so long with the request open', () => {
+    const told = Object.keys(headersFor(500, true)).filter((name) => /retry/.test(name));
+
+    expect(told).toEqual(['x-should-retry']);
+    expect(headersFor(500, true)['x-should-retry']).toBe('false');
   });
 
   it('are never told shorter than they are', () => {
     fc.assert(
-      fc.property(fc.double({ min: 0, max: 1e10, noNaN: true }), fc.boolean(), (waitMs, isInner) => {
-        const headers = headersFor(waitMs, isInner);
+      fc.property(fc.double({ min: 0, max: 1e10, noNaN: true }), (waitMs) => {
+        const headers = headersFor(waitMs);
 
         expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
         expect(Number(headers['retry-after']) * 1_000).toBeGreaterThanOrEqual(waitMs);
@@ -82,6 +85,13 @@ describe('what a refusal says', () => {
 
     expect(told).toMatchObject({ status, kind });
     expect(renderRefusal(refusal([], reason), callOf(), openaiChat, { waitMs: 1, isInner: false }).status).toBe(status);
+  });
+
+  it('is that it is not allowed, where a budget of 0 blocks every call', () => {
+    const blocked = shortage('user', 'requests', Infinity, { limit: 0, refuseAt: 0 });
+    const told = complaintOf(refusal([shortage('user', 'tokens', Infinity), blocked], 'never-fits'));
+
+    expect(told).toMatchObject({ status: 403, kind: 'blocked', message: 'Not allowed: the request budget of this user is 0.' });
   });
 
   it('names every full budget once, by scope and dimension', () => {

@@ -43,6 +43,36 @@ describe('the response of the application stands', () => {
     expect(await world.sums()).toEqual({ 'model gpt-4o-mini requests': 1, 'user ada requests': 1 });
   });
 
+  it.each([429, 503])('when it says %d, with the wait of the refused call for whoever asked', async (status) => {
+    const { url } = await serve({
+      ladder: [],
+      handler: async (req, res) => {
+        const { headers } = await refusedCall(req);
+        res.status(status).json({ isInnerToldOne: headers.has('retry-after') });
+      },
+    });
+
+    const reply = await send(url, { body: chat() });
+
+    expect(JSON.parse(reply.text)).toEqual({ isInnerToldOne: false });
+    expect(Number(reply.headers['retry-after'])).toBeGreaterThan(60);
+  });
+
+  it('when it says how long to wait itself', async () => {
+    const { url } = await serve({
+      handler: async (req, res) => {
+        await refusedCall(req);
+        res.status(503).setHeader('retry-after', '7');
+        res.json(error);
+      },
+      ladder: [],
+    });
+
+    const reply = await send(url, { body: chat() });
+
+    expect(reply.headers['retry-after']).toBe('7');
+  });
+
   it('when it redirects', async () => {
     const { url } = await serve({
       handler: async (req, res) => {
