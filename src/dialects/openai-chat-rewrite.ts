@@ -8,8 +8,7 @@ import { type Fields, fieldsOf, MOST_TOKENS, maximumOf, textOf } from './values.
 export function rewriteChat(body: unknown, change: Rewrite): unknown {
   const fields = fieldsOf(body);
   if (!fields) return body;
-  let changed: Fields = { ...fields };
-  if (change.model !== undefined) changed = forModel({ ...changed, model: change.model }, change.model);
+  let changed: Fields = change.model === undefined ? { ...fields } : forModel({ ...fields, model: change.model }, change.model);
   if (change.maximumOutputTokens !== undefined)
     changed = withMaximum(changed, change.maximumOutputTokens, fieldFor(changed.model));
   return change.includeUsage ? withUsage(changed) : changed;
@@ -17,8 +16,8 @@ export function rewriteChat(body: unknown, change: Rewrite): unknown {
 
 /** Reasoning models refuse `max_tokens`: a substitute of that family gets the same maximum in the field it knows. */
 function forModel(fields: Fields, model: string): Fields {
+  if (maximumOf(fields.max_tokens, MOST_TOKENS) === undefined || !isReasoningModel(model)) return fields;
   const { max_tokens: maximum, ...others } = fields;
-  if (maximumOf(maximum, MOST_TOKENS) === undefined || !isReasoningModel(model)) return fields;
   return { max_completion_tokens: maximum, ...others };
 }
 

@@ -25,6 +25,8 @@ export interface Exchange<Req> {
   answer?(rendered: Rendered): void;
 }
 
+const LARGE_BYTES = 262_144;
+
 /**
  * Takes a request past the gate: reads it, asks for admission, and either lets the handler answer, watched, or writes what
  * the ladder gave. A rejection belongs to the framework's error path; nothing is held then.
@@ -45,6 +47,10 @@ export async function passExchange<Req>(
   if (reading) await reading;
   const naming = options.identify?.(subject, res);
   const given = isThenable(naming) ? await naming : naming;
+  // Reading a large body takes a while, and so did parsing it: others go between.
+  if ((bytesSaid(req) ?? LARGE_BYTES) >= LARGE_BYTES)
+    // The first comes before timers and sockets, the second after them.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
   if (client.hasLeft) return;
   const opened = mount.open({
     req: subject,

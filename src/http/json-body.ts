@@ -1,9 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import bodyParser from 'body-parser';
-import { SpillwayError } from '../errors.js';
-
-/** Deepest nesting of a body that is parsed. */
-export const DEEPEST_BODY = 64;
+import { checkShape } from '../json-shape.js';
 
 /** A request as frameworks leave it behind: perhaps with a parsed body. */
 export type ParsedRequest = IncomingMessage & {
@@ -27,7 +24,7 @@ export function createJsonBodyReader(limitBytes: number): ReadJsonBody {
     verify(_request, _response, bytes, charset) {
       // RFC 8259, section 8.1. Other encodings would also hide nesting from the look at the bytes.
       if (charset !== 'utf-8') throw refusal(415, 'charset.unsupported', new Error('the body must be JSON in UTF-8'));
-      checkDepth(bytes);
+      checkShape(bytes);
     },
   });
   return (request, response) => {
@@ -73,36 +70,3 @@ function withoutBody(error: unknown): unknown {
 function refusal(status: number, type: string, error: Error): Error {
   return Object.assign(error, { status, statusCode: status, expose: true, type });
 }
-
-/**
- * Refuses JSON that nests deeper than {@link DEEPEST_BODY}, before it is parsed: whatever walks it later may recurse.
- * @param bytes - in UTF-8
- * @throws {@link SpillwayError} `SPILLWAY_BODY_TOO_DEEP`, status 400
- */
-export function checkDepth(bytes: Uint8Array): void {
-  let depth = 0;
-  let isInString = false;
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index];
-    if (isInString) {
-      if (byte === BACKSLASH) index++;
-      else if (byte === QUOTE) isInString = false;
-    } else if (byte === QUOTE) isInString = true;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > DEEPEST_BODY) {
-        throw new SpillwayError(
-          'SPILLWAY_BODY_TOO_DEEP',
-          `the body nests deeper than ${DEEPEST_BODY} levels; send flatter JSON`,
-          { status: 400 },
-        );
-      }
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-  }
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;

@@ -1,5 +1,6 @@
 import type { Answer, Call, Refusal, RefuseWith, Rendered, Shortage } from '../call.js';
 import type { Complaint, Dialect } from '../dialects/dialect.js';
+import { isPlainModel } from '../observe/facts.js';
 
 /** What the caller of a refused call is told to wait, in milliseconds; `Infinity`: it makes no sense to come back. */
 export interface Told {
@@ -38,8 +39,9 @@ export function renderComplaint(complaint: Complaint, dialect: Dialect, call: Ca
 
 /** The headers by which a caller learns what it received. Model names that are no safe header text are left out. */
 export function outcomeHeaders(outcome: string, model: string | undefined): Record<string, string> {
-  const isSafe = model !== undefined && /^[\w./:@-]{1,128}$/.test(model);
-  return isSafe ? { 'spillway-outcome': outcome, 'spillway-model': model } : { 'spillway-outcome': outcome };
+  return model !== undefined && isPlainModel(model)
+    ? { 'spillway-outcome': outcome, 'spillway-model': model }
+    : { 'spillway-outcome': outcome };
 }
 
 /**

@@ -18,9 +18,17 @@ export function callFacts(call: Call): CallFacts {
   };
 }
 
+/** Keys of providers, which some callers send in every field. */
+const SECRET = /^(?:sk|pk|rk|gsk|xai|ghp|key|bearer|aiza)(?:[-_.:]|$)|^AIza|^eyJ/i;
+
+/** Whether a name looks like one of a model, and not like a key or any other text. */
+export function isPlainModel(model: string): boolean {
+  return /^[\w./:@-]{1,128}$/.test(model) && !SECRET.test(model);
+}
+
 /** A model as it may be written down: its name is the caller's text, and only what looks like one is repeated. */
 export function modelFact(model: string | undefined): string | undefined {
-  return model === undefined || /^[\w./:@-]{1,128}$/.test(model) ? model : '(unnamed)';
+  return model === undefined || isPlainModel(model) ? model : '(unnamed)';
 }
 
 export function routeOf(visit: Visit): string | undefined {

@@ -1,3 +1,5 @@
+import { SpillwayError } from '../errors.js';
+import { checkShape } from '../json-shape.js';
 import type { FetchLike } from './fetch.js';
 
 /** A POST with a JSON body, read without being used up. */
@@ -14,11 +16,14 @@ export interface Outgoing {
  * Reads what was given to a fetch. `undefined` for everything that must pass as it is: other methods, bodies that are no JSON
  * object in memory, and whatever a fetch refuses by itself, so that its own error reaches the caller. `input` and `init` can
  * still be used afterwards.
+ * @throws {@link SpillwayError} `SPILLWAY_BODY_TOO_DEEP` or `SPILLWAY_BODY_TOO_WIDE`
  */
 export async function readOutgoing(input: string | URL | Request, init: RequestInit | undefined): Promise<Outgoing | undefined> {
   try {
     return input instanceof Request ? await readRequest(input, init ?? {}) : readInit(input, init ?? {});
-  } catch {
+  } catch (error) {
+    // What is refused must not pass uncounted.
+    if (SpillwayError.is(error)) throw error;
     return undefined;
   }
 }
@@ -79,7 +84,9 @@ async function bytesOf(request: Request): Promise<Uint8Array> {
 
 function parseObject(body: unknown): unknown {
   const text = typeof body === 'string' ? body : isBytes(body) ? viewOf(body).toString('utf8') : '';
-  return /^\s*\{/.test(text) ? JSON.parse(text) : undefined;
+  if (!/^\s*\{/.test(text)) return undefined;
+  checkShape(text);
+  return JSON.parse(text);
 }
 
 function isBytes(body: unknown): body is ArrayBuffer | ArrayBufferView {

@@ -6,7 +6,8 @@ import { loadedVocabulary, loadVocabulary } from './vocabularies.js';
 /** Counts the tokens of text. Never throws, never blocks for long, whatever the text. */
 export interface Tokenizer {
   /**
-   * Tokens of `text` in `encoding`: counted once its vocabulary is loaded, estimated by character class before that.
+   * Tokens of `text` in `encoding`: counted once its vocabulary is loaded, which being asked brings about; estimated by character
+   * class before that.
    * @param allowance - shared by the texts of one body, so that many of them take no longer than a single long one; without
    * it each text has an allowance of its own
    */
@@ -44,6 +45,8 @@ export function createTokenizer(): Tokenizer {
     count(text, encoding, allowance = createAllowance()) {
       if (text === '') return 0;
       const vocabulary = loadedVocabulary(encoding);
+      // Nobody listed a model of this kind: the next one is counted.
+      if (!vocabulary) void loadVocabulary(encoding, warmUp).catch(() => {});
       const isMemoable = vocabulary !== undefined && text.length >= MEMO_SHORTEST && text.length <= MEMO_LONGEST;
       const known = isMemoable ? memoOf(encoding).get(text) : undefined;
       const counted = known ?? countWithin(text, encoding, vocabulary, allowance);

@@ -1,78 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  checkDepth,
-  createJsonBodyReader,
-  DEEPEST_BODY,
-  isBodyRead,
-  isJson,
-  type ParsedRequest,
-} from '../../src/http/json-body.js';
+import { createJsonBodyReader, isBodyRead, isJson, type ParsedRequest } from '../../src/http/json-body.js';
 import { dial, send, wire } from '../support/http-client.js';
 import { type Loopback, listen, until } from '../support/loopback.js';
-
-const check = (text: string) => checkDepth(Buffer.from(text));
-const nested = (levels: number, inside = '') => `${'['.repeat(levels)}${inside}${']'.repeat(levels)}`;
-
-describe('checkDepth', () => {
-  it.each([
-    ['nothing', ''],
-    ['the deepest nesting that is allowed', nested(64)],
-    ['much of it side by side', `[${'[[]],{"a":{}},'.repeat(10_000)}0]`],
-    ['brackets in a text', `["${'[{'.repeat(1_000)}"]`],
-    ['brackets in a name', `{"${'[{'.repeat(1_000)}":0}`],
-    ['brackets after an escaped quote', `["\\"${'['.repeat(1_000)}"]`],
-    ['brackets in a text that never ends', `["${'['.repeat(1_000)}`],
-    ['more closed than opened', ']'.repeat(1_000) + nested(64)],
-  ])('lets pass: %s', (_, text) => {
-    expect(() => check(text)).not.toThrow();
-  });
-
-  it.each([
-    ['one level more', nested(65)],
-    ['objects', '{"a":'.repeat(65)],
-    ['both in turn', '[{"a":'.repeat(33)],
-    ['levels after a text that ends in a backslash', `["\\\\",${nested(64)}]`],
-    ['levels after a text with an escaped quote', `["\\"]",${nested(64)}]`],
-    ['levels that are never closed', '['.repeat(1_000_000)],
-  ])('refuses with 400 what is deeper: %s', (_, text) => {
-    expect(() => check(text)).toThrow(expect.objectContaining({ code: 'SPILLWAY_BODY_TOO_DEEP', status: 400, expose: true }));
-  });
-
-  it('finds the depth that a parser finds, whatever the texts are', () => {
-    const texts = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'é', '\u2028', 'x'), maxLength: 12 });
-    const levels = fc.array(fc.record({ isList: fc.boolean(), text: texts, before: fc.boolean() }), {
-      minLength: DEEPEST_BODY - 3,
-      maxLength: DEEPEST_BODY + 4,
-    });
-
-    fc.assert(
-      fc.property(levels, (given) => {
-        const value = given.reduce<unknown>(
-          (inside, { isList, text, before }) =>
-            isList
-              ? before
-                ? [text, inside]
-                : [inside, text]
-              : before
-                ? { [`${text}a`]: text, b: inside }
-                : { b: inside, [`${text}a`]: [] },
-          'end',
-        );
-        const isTooDeep = depthOf(value) > DEEPEST_BODY;
-
-        if (isTooDeep) expect(() => check(JSON.stringify(value))).toThrow();
-        else expect(() => check(JSON.stringify(value))).not.toThrow();
-      }),
-    );
-  });
-});
-
-function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
-}
 
 describe('isJson', () => {
   const asks = (type: string | undefined) => isJson({ headers: { 'content-type': type } } as IncomingMessage);

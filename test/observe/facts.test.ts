@@ -27,15 +27,21 @@ describe('what events say of a call', () => {
     expect(callFacts(callOf({ requestedModel: undefined, model: undefined }))).toMatchObject({ model: undefined });
   });
 
-  it.each(['my password is hunter2', 'line\nbreak', 'x'.repeat(129), ''])(
-    'does not repeat %j, which is no name of a model',
-    (text) => {
-      expect(callFacts(callOf({ requestedModel: text, model: text }))).toMatchObject({
-        requestedModel: '(unnamed)',
-        model: '(unnamed)',
-      });
-    },
-  );
+  it.each([
+    'my password is hunter2',
+    'line\nbreak',
+    'x'.repeat(129),
+    '',
+    'sk-proj-Ab1Cd2Ef3Gh4',
+    'gsk_Ab1Cd2',
+    'AIzaSyAb1Cd2',
+    'eyJhbGciOiJIUzI1NiJ9.e30.x',
+  ])('does not repeat %j, which is no name of a model', (text) => {
+    expect(callFacts(callOf({ requestedModel: text, model: text }))).toMatchObject({
+      requestedModel: '(unnamed)',
+      model: '(unnamed)',
+    });
+  });
 
   it('carries nothing of the body', () => {
     const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'a secret' }] };

@@ -178,6 +178,23 @@ describe('gate.fetch governs a call', () => {
     expect(request.bodyUsed).toBe(true);
   });
 
+  it.each([
+    ['DEEP', `{"model":"gpt-4o","messages":[],"extra":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
+    ['WIDE', `{"model":"gpt-4o","messages":[]${',"a":0'.repeat(100_000)}}`],
+  ])('and refuses a body that is too %s, in every form, before anything is sent or charged', async (kind, body) => {
+    const before = await outbound.sums();
+
+    for (const form of [body, Buffer.from(body)])
+      await expect(outbound.gate.fetch(`${echo.url}/v1/chat/completions`, { method: 'POST', body: form })).rejects.toMatchObject({
+        code: `SPILLWAY_BODY_TOO_${kind}`,
+        status: 400,
+      });
+    const request = new Request(`${echo.url}/v1/chat/completions`, { method: 'POST', body, headers: jsonHeaders });
+    await expect(outbound.gate.fetch(request)).rejects.toMatchObject({ code: `SPILLWAY_BODY_TOO_${kind}` });
+
+    expect(await outbound.sums()).toEqual(before);
+  });
+
   it('and follows a redirect that keeps the body', async () => {
     const hop = await listen((_, res) => res.writeHead(307, { location: url() }).end());
     const response = await outbound.gate.fetch(`${hop.url}/v1/chat/completions`, post(chat('Hello?')));

@@ -89,6 +89,19 @@ describe('imageSize', () => {
     expect(performance.now() - startMs).toBeLessThan(200);
   });
 
+  it.each([0, 3_000, 4_000, 60_000])('finds the size of a JPEG that shows %d bytes of something else before', (length) => {
+    const before = length === 0 ? [] : [segment(0xffe1, length)];
+
+    expect(imageSize(dataUrl(jpeg(...before, frame(0xffc0, 640, 480))))).toEqual({ width: 640, height: 480 });
+  });
+
+  it.each([
+    ['fill bytes', Array<number>(2_000).fill(0xff)],
+    ['empty segments', Array<number[]>(2_000).fill([0xff, 0xe0, 0, 2]).flat()],
+  ])('gives up on a JPEG of %s without end', (_, filling) => {
+    expect(imageSize(dataUrl(jpeg(filling, frame(0xffc0, 640, 480))))).toBeUndefined();
+  });
+
   it('walks a JPEG of empty segments once', () => {
     const startMs = performance.now();
 

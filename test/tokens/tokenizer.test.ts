@@ -33,6 +33,13 @@ describe('a tokenizer without vocabularies', () => {
     expect(Math.abs(guess / real(ENGLISH, 'r50k_base') - 1)).toBeLessThan(0.15);
   });
 
+  it('loads the vocabulary that it was asked for', async () => {
+    const tokenizer = createTokenizer();
+    tokenizer.count(ENGLISH, 'r50k_base');
+
+    await expect.poll(() => tokenizer.isReady('r50k_base'), { timeout: 10_000 }).toBe(true);
+  });
+
   it('forgets its guesses once it can count', async () => {
     const tokenizer = createTokenizer();
     const text = 'qzxjv '.repeat(40);
