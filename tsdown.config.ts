@@ -1,9 +1,25 @@
 import { defineConfig } from 'tsdown';
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', express: 'adapters/express.ts', koa: 'adapters/koa.ts', testing: 'test/conformance/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    express: 'adapters/express.ts',
+    koa: 'adapters/koa.ts',
+    redis: 'src/stores/redis/index.ts',
+    testing: 'test/conformance/index.ts',
+  },
   // The conformance suites stand on vitest, which nothing can require: that entry is ESM alone.
-  format: { esm: {}, cjs: { entry: { index: 'src/index.ts', express: 'adapters/express.ts', koa: 'adapters/koa.ts' } } },
+  format: {
+    esm: {},
+    cjs: {
+      entry: {
+        index: 'src/index.ts',
+        express: 'adapters/express.ts',
+        koa: 'adapters/koa.ts',
+        redis: 'src/stores/redis/index.ts',
+      },
+    },
+  },
   platform: 'node',
   target: 'node20.19',
   dts: true,

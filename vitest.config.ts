@@ -10,8 +10,14 @@ export default defineConfig({
       { find: /^spillway$/, replacement: path('src/index.ts') },
       { find: /^spillway\/express$/, replacement: path('adapters/express.ts') },
       { find: /^spillway\/koa$/, replacement: path('adapters/koa.ts') },
+      { find: /^spillway\/redis$/, replacement: path('src/stores/redis/index.ts') },
       { find: /^spillway\/testing$/, replacement: path('test/conformance/index.ts') },
     ],
   },
-  test: { include: ['test/**/*.test.ts'], testTimeout: 30_000, hookTimeout: 60_000 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: 'test/support/redis/global-setup.ts',
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
 });

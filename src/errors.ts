@@ -8,7 +8,9 @@ export type ErrorCode =
   | 'SPILLWAY_BAD_CALL'
   | 'SPILLWAY_NO_PASSAGE'
   | 'SPILLWAY_BODY_TOO_DEEP'
-  | 'SPILLWAY_STALLED';
+  | 'SPILLWAY_BODY_TOO_WIDE'
+  | 'SPILLWAY_STALLED'
+  | 'SPILLWAY_STORE_AWAY';
 
 /** What spillway throws: for misuse, and for broken dependencies. A full budget is never an error but a refusal. */
 export class SpillwayError extends Error {

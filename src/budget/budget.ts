@@ -1,4 +1,4 @@
-import type { Window } from '../stores/store.js';
+import type { OnStoreError, Window } from '../stores/store.js';
 
 /** A window's name or its length in milliseconds (1,000 or more). `call` caps one call; `day` and `month` are calendar ones. */
 export type Per = 'second' | 'minute' | 'hour' | 'day' | 'month' | 'call' | number;
@@ -16,6 +16,12 @@ interface BudgetCommon {
    * above `softUntilRatio`. `never` counts and reports, and is left out of waits and headers. @defaultValue `'always'`
    */
   readonly enforce?: 'always' | 'when-saturated' | 'never';
+  /**
+   * What happens while a shared store does not answer. `local-share`: each instance admits its share of the limit. `last-seen`: half its
+   * share of what was left when the store last told, and nothing where it never did. `closed` refuses, `open` only counts.
+   * @defaultValue `'local-share'`, for money `'last-seen'`
+   */
+  readonly onStoreError?: OnStoreError;
 }
 
 interface Windowed {
@@ -49,6 +55,7 @@ export interface Budget {
   readonly models: ReadonlySet<string> | undefined;
   readonly name: string | undefined;
   readonly enforce: 'always' | 'when-saturated' | 'never';
+  readonly onStoreError: OnStoreError;
   /** Dimension, window, models and name, encoded: with scope and key the identity of the counter; never the limit. */
   readonly suffix: string;
 }

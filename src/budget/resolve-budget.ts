@@ -21,7 +21,8 @@ const DIMENSIONS = [
   'usd',
   'concurrent',
 ] as const satisfies readonly Dimension[];
-const COMMON = ['per', 'timeZone', 'name', 'models', 'enforce'] as const;
+const COMMON = ['per', 'timeZone', 'name', 'models', 'enforce', 'onStoreError'] as const;
+const WITHOUT_STORE = ['local-share', 'last-seen', 'closed', 'open'] as const;
 const KNOWN = [...DIMENSIONS, ...COMMON];
 const EXAMPLE = 'give one like { tokens: 10_000, per: "minute" }';
 const MICRO = 1_000_000;
@@ -55,6 +56,9 @@ export function resolveBudget(check: Check, path: string, given: unknown, settin
   const name = fields.name === undefined ? undefined : check.text(at(path, 'name'), fields.name, 'give a short name');
   const enforce = check.oneOf(at(path, 'enforce'), fields.enforce, ['always', 'when-saturated', 'never'], 'always');
 
+  const withoutStore = dimension === 'usd' ? 'last-seen' : 'local-share';
+  const onStoreError = check.oneOf(at(path, 'onStoreError'), fields.onStoreError, WITHOUT_STORE, withoutStore);
+
   if (dimension === 'usd') checkPrices(check, at(path, 'usd'), models, setting);
   if (dimension === undefined || limit === undefined || window === undefined) return undefined;
   return Object.freeze({
@@ -64,6 +68,7 @@ export function resolveBudget(check: Check, path: string, given: unknown, settin
     models: models && new Set(models),
     name,
     enforce,
+    onStoreError,
     suffix: suffixOf(dimension, window, models, name),
   });
 }

@@ -1,5 +1,5 @@
 /** A window is cut into so many slots. The slot that is only half inside the window counts too: 61 in all, never too few. */
-const SLOTS = 60;
+export const SLOTS = 60;
 /** A clock that fell further behind than this many slots was wrong before: waiting for it to catch up could take for ever. */
 const FARTHEST_AHEAD = 2 * SLOTS;
 /** Share of the limit that paced admissions use: a little room for what nobody queued for. */

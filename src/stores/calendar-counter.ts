@@ -1,5 +1,5 @@
 import { addTo, type CalendarCount, countedIn, createCount, type Period } from '../budget/calendar.js';
-import { type Ask, type Counter, FITS, type Hold } from './counter.js';
+import { type Ask, type Counter, FITS, type Hold, type Part } from './counter.js';
 
 /** A counter over a calendar day or month. */
 export class CalendarCounter implements Counter {
@@ -52,6 +52,16 @@ export class CalendarCounter implements Counter {
 
   isIdle(nowMs: number): boolean {
     return this.used(nowMs) === 0;
+  }
+
+  parts(nowMs: number): readonly Part[] {
+    const { previousMs } = this.#periodAt(nowMs);
+    const { period, used, previousPeriod, previousUsed } = this.#count;
+    const parts: Part[] = [
+      [period, used],
+      [previousPeriod, previousUsed],
+    ];
+    return parts.filter(([mark, amount]) => mark >= previousMs && amount > 0);
   }
 
   copy(nowMs: number): CalendarCounter {

@@ -1,4 +1,4 @@
-import { type Ask, type Counter, FITS, Hold } from './counter.js';
+import { type Ask, type Counter, FITS, Hold, type Part } from './counter.js';
 
 /** A counter of what runs now: leases, each until it is settled or its end has come. */
 export class ConcurrentCounter implements Counter {
@@ -46,6 +46,10 @@ export class ConcurrentCounter implements Counter {
 
   isIdle(nowMs: number): boolean {
     return this.used(nowMs) === 0;
+  }
+
+  parts(): readonly Part[] {
+    return [];
   }
 
   /** The copied leases end with their present lease: nobody will settle them. */

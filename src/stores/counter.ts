@@ -39,6 +39,9 @@ export interface Ask {
 /** The answer of {@link Counter.waitMs} when there is room. */
 export const FITS = -1;
 
+/** Where something is dated, and how much it is. */
+export type Part = readonly [mark: number, amount: number];
+
 /** What is counted under one name in one window. Knows its window's arithmetic, and nothing of reservations. */
 export interface Counter {
   /** Let go while it held nothing; whoever still refers to it must look for its successor. */
@@ -58,6 +61,8 @@ export interface Counter {
   renew(hold: Hold, leaseEndMs: number, nowMs: number): void;
   /** Whether forgetting it would change nothing. */
   isIdle(nowMs: number): boolean;
+  /** What it holds, by where it is dated: slot of a ring, start of a calendar period. Nothing of what is running. */
+  parts(nowMs: number): readonly Part[];
   /** Another counter that holds the same. */
   copy(nowMs: number): Counter;
 }

@@ -2,7 +2,7 @@ import { createCalendar } from '../budget/calendar.js';
 import { CalendarCounter } from './calendar-counter.js';
 import { ClockHand } from './clock-hand.js';
 import { ConcurrentCounter } from './concurrent-counter.js';
-import type { Counter } from './counter.js';
+import type { Counter, Part } from './counter.js';
 import { SlidingCounter } from './sliding-counter.js';
 import type { Item, Window } from './store.js';
 
@@ -11,6 +11,13 @@ const OVERFLOW_LIMITS = 1_000;
 /** Entries looked at for each key that is added, beside one in any case: idle keys leave faster than new ones come. */
 const LOOKS_PER_KEY = 2;
 const LOOKS_WHEN_CROWDED = 16;
+
+/** One counter, and what it holds. */
+export interface Counted {
+  readonly counter: string;
+  readonly window: Window;
+  readonly parts: readonly Part[];
+}
 
 /** The counters of one window. */
 interface Shelf {
@@ -99,6 +106,15 @@ export class Counters {
     const hasOverflowed = this.#hasOverflowed;
     this.#hasOverflowed = false;
     return hasOverflowed;
+  }
+
+  /** Everything that is counted under a name of its own. */
+  *all(nowMs: number): Iterable<Counted> {
+    for (const { window, counters } of this.#shelves)
+      for (const [name, counter] of counters) {
+        const parts = counter.parts(nowMs);
+        if (parts.length > 0) yield { counter: name, window, parts };
+      }
   }
 
   /** Lets a few idle keys go: after each reservation, in proportion to the keys it added. */

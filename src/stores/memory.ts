@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../clock.js';
 import { OptionsError } from '../errors.js';
+import { leaseOf, whole } from './amounts.js';
 import { type Ask, type Counter, FITS, Hold } from './counter.js';
-import { Counters } from './counters.js';
+import { type Counted, Counters } from './counters.js';
 import { SettledIds } from './settled-ids.js';
 import type { Full, Held, Item, ReserveHow, Store, StoreNotice } from './store.js';
 import { type Unsettled, UnsettledIds } from './unsettled.js';
@@ -48,7 +49,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new InMemory(options.clock ?? systemClock, maxKeys);
 }
 
-class InMemory implements MemoryStore {
+/** The store itself, with what another store needs that keeps one for the time when it has lost its own. */
+export class InMemory implements MemoryStore {
   readonly #clock: Clock;
   readonly #maxKeys: number;
   readonly #counters: Counters;
@@ -84,7 +86,11 @@ class InMemory implements MemoryStore {
     const asks = this.#ask(items, this.#drawnOn(how.from, nowMs), isCrowded, nowMs);
     if (this.#isKnown(id, nowMs)) return { kind: 'held', used: usedBy(asks, nowMs), atMs: nowMs };
     const full = shortages(asks, nowMs);
-    if (full) return { kind: 'full', full, used: usedBy(asks, nowMs), atMs: nowMs };
+    if (full) {
+      // Idle keys leave even while everything is refused.
+      this.#counters.tidy(nowMs);
+      return { kind: 'full', full, used: usedBy(asks, nowMs), atMs: nowMs };
+    }
     const holds = this.#hold(asks, leaseOf(how.leaseMs), isCrowded, nowMs);
     this.#unsettled.add(id, holds, leaseOf(how.leaseMs), nowMs);
     this.#counters.tidy(nowMs);
@@ -124,6 +130,11 @@ class InMemory implements MemoryStore {
   async peek(items: readonly Pick<Item, 'counter' | 'window'>[]): Promise<readonly number[]> {
     const nowMs = this.#nowMs();
     return items.map((item) => this.#counters.used(item, nowMs));
+  }
+
+  /** What every counter holds, by where it is dated. */
+  counted(): Iterable<Counted> {
+    return this.#counters.all(this.#nowMs());
   }
 
   onNotice(listener: (notice: StoreNotice) => void): void {
@@ -223,12 +234,4 @@ function waitOf(ask: Ask, nowMs: number): number {
   if (ask.need <= 0) return FITS;
   if (!(ask.amount <= ask.item.refuseAt)) return Infinity;
   return ask.counter ? ask.counter.waitMs(ask, nowMs) : FITS;
-}
-
-function whole(amount: number | undefined): number {
-  return amount !== undefined && amount > 0 && amount < Infinity ? Math.min(Math.ceil(amount), Number.MAX_SAFE_INTEGER) : 0;
-}
-
-function leaseOf(ms: number): number {
-  return Math.max(0, ms || 0);
 }

@@ -9,11 +9,12 @@ import {
   refund,
   restart,
   ringWaitMs,
+  SLOTS,
   slotAt,
   unpace,
   usedIn,
 } from '../budget/ring.js';
-import { type Ask, type Counter, FITS, type Hold } from './counter.js';
+import { type Ask, type Counter, FITS, type Hold, type Part } from './counter.js';
 
 /** A counter over a sliding window. It is its own ring: a million keys are a million objects, not two. */
 export class SlidingCounter implements Counter, Ring {
@@ -73,6 +74,15 @@ export class SlidingCounter implements Counter, Ring {
 
   isIdle(nowMs: number): boolean {
     return this.used(nowMs) === 0 && this.pacedUntilMs <= nowMs;
+  }
+
+  parts(nowMs: number): readonly Part[] {
+    const first = Math.max(this.head, this.#slot(nowMs)) - SLOTS;
+    const parts: Part[] = this.headAmount > 0 && this.head >= first ? [[this.head, this.headAmount]] : [];
+    const { older = [] } = this;
+    for (let at = 0; at < older.length; at += 2)
+      if ((older[at] as number) >= first) parts.push([older[at] as number, older[at + 1] as number]);
+    return parts;
   }
 
   copy(nowMs: number): SlidingCounter {

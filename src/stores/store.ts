@@ -20,7 +20,15 @@ export interface Item {
   readonly refuseAt: number;
   /** Somebody waits for this counter: admissions keep a pace of 0.95 limit / window, beside the window itself. Sliding only. */
   readonly paced?: boolean;
+  /** What a shared store that has lost its common counts does about this counter. @defaultValue `'local-share'` */
+  readonly onStoreError?: OnStoreError;
 }
+
+/**
+ * Without the common counts: `local-share` decides by this instance's share of the limit, `last-seen` by half its share of what was left
+ * when it was last seen, and refuses where nothing was; `closed` refuses; `open` only counts.
+ */
+export type OnStoreError = 'local-share' | 'last-seen' | 'closed' | 'open';
 
 /** All items are held. */
 export interface Held {
@@ -55,7 +63,8 @@ export interface ReserveHow {
 
 /** Something an operator should know: a bound was reached, data was lost. */
 export interface StoreNotice {
-  readonly code: 'overflow';
+  /** `overflow`: keys share counters. `away`, `back`: the common counts. `lost`: they had forgotten. `setting`: of the server. */
+  readonly code: 'overflow' | 'away' | 'back' | 'lost' | 'setting';
   readonly message: string;
 }
 

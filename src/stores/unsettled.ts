@@ -1,6 +1,6 @@
 import { ClockHand } from './clock-hand.js';
 import type { Hold } from './counter.js';
-import type { Window } from './store.js';
+import type { Item, Window } from './store.js';
 
 const LONGEST_KEPT_MS = 3_600_000;
 const LOOKS = 2;
@@ -36,9 +36,10 @@ export class UnsettledIds {
   }
 
   add(id: string, holds: readonly Hold[], leaseMs: number, nowMs: number): void {
-    let keptMs = leaseMs;
-    for (const { item } of holds) keptMs = Math.max(keptMs, afterlifeMs(item.window));
-    keptMs = Math.min(keptMs, LONGEST_KEPT_MS);
+    const keptMs = keptAfterLease(
+      holds.map(({ item }) => item),
+      leaseMs,
+    );
     const forgetAtMs = nowMs + leaseMs + keptMs;
     this.#byId.set(id, { holds, keptMs, forgetAtMs });
     this.#nextDueMs = Math.min(this.#nextDueMs, forgetAtMs);
@@ -67,6 +68,13 @@ export class UnsettledIds {
       else this.#dueInRoundMs = Math.min(this.#dueInRoundMs, entry[1].forgetAtMs);
     }
   }
+}
+
+/** How long an id is kept after its lease, in milliseconds: as long as a refund may matter, an hour at most. */
+export function keptAfterLease(items: readonly Pick<Item, 'window'>[], leaseMs: number): number {
+  let keptMs = leaseMs;
+  for (const { window } of items) keptMs = Math.max(keptMs, afterlifeMs(window));
+  return Math.min(keptMs, LONGEST_KEPT_MS);
 }
 
 /** How long after a charge a refund may matter. */

@@ -142,7 +142,7 @@ describe('budgets from a function of the key', () => {
       ],
       [
         'scopes.user.budgets(key)[0].tokens must be a positive integer, got a string; give a number like 10_000',
-        'scopes.user.budgets(key)[1] has an unknown option; known are tokens, inputTokens, outputTokens, requests, usd, concurrent, per, timeZone, name, models and enforce',
+        'scopes.user.budgets(key)[1] has an unknown option; known are tokens, inputTokens, outputTokens, requests, usd, concurrent, per, timeZone, name, models, enforce and onStoreError',
       ],
     ],
     [
