@@ -40,8 +40,9 @@ export async function passExchange<Req>(
   const { req, res, subject } = exchange;
   const { options } = mount;
   if (!options.skip && !mayCarryCall(req)) return exchange.proceed(req.body);
-  const client = new Watched(res);
   const skips = options.skip?.(subject);
+  if (skips === true) return exchange.proceed(req.body);
+  const client = new Watched(res);
   if (isThenable(skips) ? await skips : skips) return exchange.proceed(req.body);
   const reading = readBody(req, res);
   if (reading) await reading;
