@@ -23,6 +23,8 @@ export interface Section {
   readonly name?: string | undefined;
   /** Of tools: whether the answer must call one, which some providers tell the model at length. */
   readonly mustCall?: boolean | undefined;
+  /** The one that it must call. */
+  readonly mustCallName?: string | undefined;
   readonly parts: readonly Part[];
 }
 

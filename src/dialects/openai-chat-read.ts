@@ -1,5 +1,5 @@
 import type { Draft, Part, Section } from './dialect.js';
-import { readMessage } from './openai-content.js';
+import { readFormat, readMessage } from './openai-content.js';
 import { declaredMaximum } from './openai-maximum.js';
 import { wantsUsage } from './openai-usage.js';
 import { createLeft, readMessages } from './parts.js';
@@ -18,8 +18,7 @@ export function readChat(body: unknown, path?: string): Draft | undefined {
   const tools = readTools(fields);
   const sections = readMessages(fields.messages, createLeft(), readMessage);
   if (tools) sections.push(tools);
-  if (format?.type === 'json_schema')
-    sections.push({ kind: 'format', parts: [{ kind: 'json', value: format.json_schema ?? null }] });
+  if (format?.type === 'json_schema') sections.push(readFormat(fieldsOf(format.json_schema) ?? {}));
   return {
     model,
     stream: fields.stream === true,
@@ -39,10 +38,11 @@ function isSpoken(fields: Fields, path: string | undefined): boolean {
   return endpoint === undefined || endpoint === 'chat/completions';
 }
 
-/** Definitions of tools, and the one that must be called, as far as the prompt shows them. */
+/** Definitions of tools, and the one that must be called. */
 function readTools(fields: Fields): Section | undefined {
   const lists = [fields.tools, fields.functions].filter((list) => listOf(list).length > 0);
   if (lists.length === 0) return undefined;
-  const choices = [fields.tool_choice, fields.function_call].filter((choice) => fieldsOf(choice) !== undefined);
-  return { kind: 'tools', parts: [...lists, ...choices].map((value): Part => ({ kind: 'json', value })) };
+  const choice = fieldsOf(fieldsOf(fields.tool_choice)?.function) ?? fieldsOf(fields.function_call);
+  const parts = lists.map((value): Part => ({ kind: 'json', value }));
+  return { kind: 'tools', parts, mustCallName: typeof choice?.name === 'string' ? choice.name : undefined };
 }

@@ -55,3 +55,9 @@ function readToolCall(value: unknown): Part[] {
   if (custom) return readCalled({ name: custom.name, arguments: custom.input });
   return readCalled(fieldsOf(call?.function));
 }
+
+/** Reads the schema that an answer must follow, with what is said about it. */
+export function readFormat({ name, description, schema }: Fields): Section {
+  const about = [name, description].map((text): Part => ({ kind: 'text', text: textOf(text) }));
+  return { kind: 'format', parts: [...about, { kind: 'json', value: schema ?? null }] };
+}

@@ -1,5 +1,5 @@
 import type { Draft, Part, Rewrite, Section } from './dialect.js';
-import { readCalled, readContent, readMessage } from './openai-content.js';
+import { readCalled, readContent, readFormat, readMessage } from './openai-content.js';
 import { inputKind } from './openai-input.js';
 import { declaredMaximum, withMaximum } from './openai-maximum.js';
 import { createLeft, type Left, readMessages, readParts } from './parts.js';
@@ -31,7 +31,7 @@ export function readResponsesBody(body: unknown, path?: string): Draft | undefin
       ...readHidden(fields, left),
       ...readInput(fields.input, 'user', left),
       ...readTools(fields, left),
-      ...readFormat(format),
+      ...(format?.type === 'json_schema' ? [readFormat(format)] : []),
     ],
     rules: 'responses',
   };
@@ -61,8 +61,9 @@ function readHidden({ previous_response_id, conversation, prompt }: Fields, left
 
 function readTools({ tools, tool_choice }: Fields, left: Left): Section[] {
   if (listOf(tools).length === 0) return [];
-  const choice: Part[] = fieldsOf(tool_choice) ? [{ kind: 'json', value: tool_choice }] : [];
-  return [{ kind: 'tools', parts: [...readParts(listOf(tools), left, readTool), ...choice] }];
+  const choice = fieldsOf(tool_choice);
+  const mustCallName = choice?.type === 'function' && typeof choice.name === 'string' ? choice.name : undefined;
+  return [{ kind: 'tools', parts: readParts(listOf(tools), left, readTool), mustCallName }];
 }
 
 /** What the prompt shows of a function; tools of other kinds are shown as they are, if at all. */
@@ -70,12 +71,6 @@ function readTool(value: unknown): Part[] {
   const { type, name, description, parameters } = fieldsOf(value) ?? {};
   if (type !== 'function') return [{ kind: 'json', value }];
   return [{ kind: 'json', value: description === undefined ? { name, parameters } : { name, description, parameters } }];
-}
-
-function readFormat(format: Fields | undefined): Section[] {
-  if (format?.type !== 'json_schema') return [];
-  const about = [format.name, format.description].map((text): Part => ({ kind: 'text', text: textOf(text) }));
-  return [{ kind: 'format', parts: [...about, { kind: 'json', value: format.schema ?? null }] }];
 }
 
 function readItem(item: Fields, left: Left): Section {

@@ -6,7 +6,9 @@ import { fileTokens } from './files.js';
 import { imageSize } from './image-size.js';
 import { imageTokens } from './images.js';
 import { jsonText } from './json-text.js';
+import { shownSchema } from './schema-text.js';
 import type { Tokenizer } from './tokenizer.js';
+import { type FunctionDefinition, functionOf, toolText } from './tool-text.js';
 
 /** Where an estimate comes from. */
 export interface EstimateBreakdown {
@@ -46,7 +48,14 @@ const NAME_TOKENS = 1;
 /** A marker for the channel of an answer in the history. */
 const CHANNEL_TOKENS = 2;
 /** What the gpt-5 family takes for tools, whatever they are, more than other models do (chat completions only). */
-const GPT5_TOOLS_TOKENS = 80;
+const GPT5_TOOLS_TOKENS = 89;
+/** What surrounds the schema of an answer, by API. */
+const RESPONSE_FORMAT_TOKENS = 6;
+const CHAT_FORMAT_TOKENS = 11;
+/** Functions that are written as models see them. */
+const MOST_FUNCTIONS = 2_000;
+/** Of the word that one function must be called, beside its name. */
+const CHOICE_TOKENS = 7;
 
 /**
  * Estimates by OpenAI's rules for chat messages, as they follow from the usage it reported in 2023 to 2026: exact for text,
@@ -59,6 +68,7 @@ export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, { overhe
   const measure: Measure = {
     model,
     isResponse: draft.rules === 'responses',
+    hasSystem: draft.sections.some(({ role }) => role === 'system' || role === 'developer'),
     count: (text) => tokenizer.count(text, encoding, allowance),
     countJson: (value) => jsonTokens(value, measure),
     hasGuessed: !hasKnownEncoding(model) || !tokenizer.isReady(encoding),
@@ -97,6 +107,8 @@ export interface Rules {
 export interface Measure {
   readonly model: string;
   readonly isResponse: boolean;
+  /** Whether somebody instructs the model. */
+  readonly hasSystem: boolean;
   readonly count: (text: string) => number;
   /** Of its JSON text. */
   readonly countJson: (value: unknown) => number;
@@ -146,11 +158,45 @@ function callsTokens(parts: readonly Part[], { model, isResponse }: Measure): nu
 /** gpt-5 and what came after it. */
 const isGpt5 = (model: string): boolean => /^gpt-[5-9]/.test(baseName(model));
 
-/** Providers render definitions in a form of their own, mostly a shorter one: their JSON text is a guess on the safe side. */
-function definitionTokens({ kind, parts }: Section, measure: Measure): number {
+/** Schemas of answers, and tools of models that are not known: their JSON text is a guess on the safe side. */
+function definitionTokens({ kind, parts, mustCallName }: Section, measure: Measure): number {
   measure.hasGuessed = true;
-  const preamble = kind === 'tools' && isGpt5(measure.model) && !measure.isResponse ? GPT5_TOOLS_TOKENS : 0;
-  return parts.reduce((sum, part) => sum + partTokens(part, measure), preamble);
+  const choice = mustCallName === undefined || isGpt5(measure.model) ? 0 : CHOICE_TOKENS + measure.count(mustCallName);
+  if (hasKnownEncoding(measure.model))
+    return kind === 'tools' ? choice + toolTokens(parts, measure) : formatTokens(parts, measure);
+  return parts.reduce((sum, part) => sum + partTokens(part, measure), choice);
+}
+
+/** The schema of an answer as OpenAI's models see it. */
+function formatTokens(parts: readonly Part[], measure: Measure): number {
+  const overhead = measure.isResponse ? RESPONSE_FORMAT_TOKENS : CHAT_FORMAT_TOKENS;
+  return parts.reduce(
+    (sum, part) => sum + partTokens(part.kind === 'json' ? { ...part, value: shownSchema(part.value) } : part, measure),
+    overhead,
+  );
+}
+
+/** Functions as OpenAI's models see them; tools of other kinds, and more than anybody means to give, as JSON. */
+function toolTokens(parts: readonly Part[], measure: Measure): number {
+  const functions: FunctionDefinition[] = [];
+  const others: unknown[] = [];
+  const values = parts.flatMap((part) => (part.kind === 'json' ? part.value : []));
+  for (const value of values.length <= MOST_FUNCTIONS ? values : []) {
+    const definition = functionOf(value);
+    if (definition) functions.push(definition);
+    else others.push(value);
+  }
+  const written = functions.length > 0 ? toolText(functions) : undefined;
+  if (!written) return measure.countJson(values);
+  const rest = others.length > 0 ? measure.countJson(others) : 0;
+  return rest + measure.count(written.text) - written.bareFunctions + toolsOverhead(measure);
+}
+
+/** What comes with functions, whatever they are. */
+function toolsOverhead({ model, isResponse, hasSystem }: Measure): number {
+  if (isResponse) return isGpt5(model) ? 9 : 3;
+  if (isGpt5(model)) return GPT5_TOOLS_TOKENS;
+  return hasSystem ? 5 : 9;
 }
 
 function partTokens(part: Part, measure: Measure): number {

@@ -191,23 +191,40 @@ describe('reading more messages and parts than anybody sends', () => {
 });
 
 describe('reading definitions', () => {
-  it('gives tools with the one that must be called, and a schema, as JSON', () => {
+  it('gives tools with the one that must be called, and a schema with its name and description', () => {
     const tools = [{ type: 'function', function: { name: 'f' } }];
     const tool_choice = { type: 'function', function: { name: 'f' } };
-    const json_schema = { name: 'out', schema: { type: 'object' } };
+    const schema = { type: 'object' };
+    const json_schema = { name: 'out', description: 'An answer.', schema, strict: true };
 
     const draft = readChat(body({ tools, tool_choice, response_format: { type: 'json_schema', json_schema } }));
 
     expect(draft?.sections.slice(1)).toEqual([
+      { kind: 'tools', parts: [{ kind: 'json', value: tools }], mustCallName: 'f' },
       {
-        kind: 'tools',
+        kind: 'format',
         parts: [
-          { kind: 'json', value: tools },
-          { kind: 'json', value: tool_choice },
+          { kind: 'text', text: 'out' },
+          { kind: 'text', text: 'An answer.' },
+          { kind: 'json', value: schema },
         ],
       },
-      { kind: 'format', parts: [{ kind: 'json', value: json_schema }] },
     ]);
+  });
+
+  it('gives the function that must be called by the older field, and nothing of a choice that is none', () => {
+    const functions = [{ name: 'f' }];
+
+    expect(readChat(body({ functions, function_call: { name: 'f' } }))?.sections[1]?.mustCallName).toBe('f');
+    for (const tool_choice of [
+      'auto',
+      'required',
+      7,
+      null,
+      { type: 'allowed_tools' },
+      { type: 'function', function: { name: 7 } },
+    ])
+      expect(readChat(body({ functions, tool_choice }))?.sections[1]?.mustCallName).toBeUndefined();
   });
 
   it('gives nothing for choices without tools, nor for a format without a schema', () => {

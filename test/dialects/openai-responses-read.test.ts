@@ -191,10 +191,11 @@ describe('reading definitions', () => {
     expect(draft?.sections).toEqual([
       {
         kind: 'tools',
-        parts: [{ name: 'f', description: 'Does.', parameters }, { name: 'g', parameters }, custom, tool_choice].map((value) => ({
+        parts: [{ name: 'f', description: 'Does.', parameters }, { name: 'g', parameters }, custom].map((value) => ({
           kind: 'json',
           value,
         })),
+        mustCallName: 'f',
       },
     ]);
   });

@@ -68,20 +68,48 @@ describe('messages', () => {
 
 describe('definitions', () => {
   const definition = { type: 'function', function: { name: 'f' } };
+  const shown = 'namespace functions {\n\ntype f = () => any;\n\n} // namespace functions';
   const tools: Section = { kind: 'tools', parts: [{ kind: 'json', value: [definition] }] };
-  const format: Section = { kind: 'format', parts: [{ kind: 'json', value: { name: 'out' } }] };
+  const schema = { type: 'object', additionalProperties: false };
+  const format: Section = { kind: 'format', parts: [text('out'), { kind: 'json', value: schema }] };
 
-  it('take their JSON text', () => {
-    expect(tokens('gpt-4o', tools, format)).toBe(3 + JSON.stringify([definition]).length + '{"name":"out"}'.length);
+  it('of functions take what they are shown as, and 9 or, where somebody instructs the model, 5', () => {
+    expect(tokens('gpt-4o', tools)).toBe(3 + shown.length + 9);
+    expect(tokens('gpt-4o', message('system', text('abc')), tools)).toBe(3 + 7 + shown.length + 5);
+    expect(tokens('gpt-4o', message('developer', text('abc')), tools)).toBe(3 + 7 + shown.length + 5);
   });
 
-  it('of tools take 80 more for the gpt-5 family', () => {
+  it('of functions take 80 more for the gpt-5 family', () => {
     expect(tokens('gpt-5-mini', tools) - tokens('o3', tools)).toBe(80);
     expect(tokens('gpt-5-mini', format)).toBe(tokens('o3', format));
   });
 
-  it('take what the rest of a huge list would take, without being written out', () => {
-    const value = Array.from({ length: 300_000 }, () => ({ a: 1 }));
+  it('take 7 and a name where one must be called, and nothing in the gpt-5 family', () => {
+    const must: Section = { ...tools, mustCallName: 'abc' };
+
+    expect(tokens('gpt-4o', must) - tokens('gpt-4o', tools)).toBe(7 + 3);
+    expect(tokens('gpt-5', must)).toBe(tokens('gpt-5', tools));
+  });
+
+  it('of tools of other kinds take their JSON text, and those of models that nobody knows as well', () => {
+    const search = { type: 'web_search' };
+    const both: Section = { kind: 'tools', parts: [{ kind: 'json', value: [definition, search] }] };
+    const only: Section = { kind: 'tools', parts: [{ kind: 'json', value: search }] };
+
+    expect(tokens('gpt-4o', both) - tokens('gpt-4o', tools)).toBe(JSON.stringify([search]).length);
+    expect(tokens('gpt-4o', only)).toBe(3 + JSON.stringify([search]).length);
+    expect(tokens('mistral-large', tools)).toBe(3 + JSON.stringify([definition]).length);
+  });
+
+  it('of answers take what is shown of their schema, their name, and 11', () => {
+    expect(tokens('gpt-4o', format)).toBe(3 + '{"type":"object"}'.length + 3 + 11);
+  });
+
+  it.each([
+    ['functions', { type: 'function', function: { name: 'f', description: 'x' } }],
+    ['other things', { a: 1 }],
+  ])('take what the rest of a huge list of %s would take, without being written out', (_, item) => {
+    const value = Array.from({ length: 300_000 }, () => item);
     const whole = JSON.stringify(value).length;
 
     const estimated = tokens('gpt-4o', { kind: 'tools', parts: [{ kind: 'json', value }] });
@@ -100,11 +128,13 @@ describe('responses', () => {
     expect(response('gpt-5', called, called)).toBe(2 + 2 * (4 + 14 + 8));
   });
 
-  it('take nothing more for tools in the gpt-5 family than elsewhere', () => {
-    const tools: Section = { kind: 'tools', parts: [{ kind: 'json', value: [] }] };
+  it('take 3 for functions, 9 in the gpt-5 family, and 6 for the schema of an answer', () => {
+    const shown = 'namespace functions {\n\ntype f = () => any;\n\n} // namespace functions';
+    const tools: Section = { kind: 'tools', parts: [{ kind: 'json', value: { name: 'f' } }] };
 
-    expect(response('gpt-5', tools)).toBe(2 + 2);
-    expect(response('gpt-4o', tools)).toBe(3 + 2);
+    expect(response('gpt-4o', tools)).toBe(3 + shown.length + 3);
+    expect(response('gpt-5', tools)).toBe(2 + shown.length + 9);
+    expect(response('gpt-4o', { kind: 'format', parts: [{ kind: 'json', value: {} }] })).toBe(3 + 2 + 6);
   });
 
   it('take their messages as chats do', () => {
