@@ -34,8 +34,14 @@ export function spillway<Scopes extends string>(
         if (body !== req.body) req.body = body;
         next();
       },
-    }).catch(next);
+    }).catch((thrown: unknown) => next(faultOf(thrown)));
   };
+}
+
+/** To Express nothing, 'route' and 'router' are no errors but the word to go on: what was thrown must not open the gate. */
+function faultOf(thrown: unknown): unknown {
+  if (thrown && thrown !== 'route' && thrown !== 'router') return thrown;
+  return new Error(`an option of spillway's mount threw ${String(thrown)}, which is no error`);
 }
 
 /**

@@ -17,6 +17,8 @@ export interface Arrival<Req> {
   readonly path: string;
   /** Method, path and query: what else a handler may answer by. */
   readonly target: string;
+  /** The route that the framework matched, as far as it is known when this is asked. */
+  handler(): string;
   /** What the application's `identify` returned. */
   readonly given: unknown;
   readonly client: Client;
@@ -33,10 +35,10 @@ export interface Mount<Req> {
 
 export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount<Req> {
   const { registry, events, options: gate } = core;
-  const memory: MountMemory = { hasSeenCalls: false, hasToldUnseen: false };
+  const memory: MountMemory = { calling: new Set(), hasToldUnseen: false };
   const identityOf = (given: unknown): Identity => readIdentity(given, gate.scopes).identity;
 
-  function open({ req, body, bodyBytes, path, target, given, client, outer }: Arrival<Req>): Passing | Rendered {
+  function open({ req, body, bodyBytes, path, target, handler, given, client, outer }: Arrival<Req>): Passing | Rendered {
     const { dialect, draft } = readDraft(body, path);
     const { identity, missing } = readIdentity(given, gate.scopes);
     if (missing.length > 0) {
@@ -61,7 +63,7 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
       outer,
     });
     const call = core.draft(visit, dialect, draft, body, options.callsPerRequest(req));
-    return createPassing({ core, memory, visit, call, bodyBytes, headers, identityOf, shown });
+    return createPassing({ core, memory, handler, visit, call, bodyBytes, headers, identityOf, shown });
 
     function refuse(complaint: Complaint): Rendered {
       outer?.note('shed', undefined);

@@ -89,6 +89,10 @@ export function createJobs(core: Core, visit: Visit | undefined, identify: (give
       learn: core.learn,
       render: (outcome) => renderOutcome(core, outcome),
       complain: (complaint, dialect) => renderComplaint(complaint, dialect, undefined),
+      unread() {
+        const inside = visit ?? core.context.getStore();
+        core.events.emit('call-unseen', { route: inside && routeOf(inside), tokens: 0 });
+      },
     }),
     run: (request, make) => runCall(core, visit, request, make),
     as(given) {
@@ -240,6 +244,11 @@ async function runCall<T>(
   request: CallRequest,
   make: (call: AdmittedCall) => Promise<T>,
 ): Promise<Outcome<T>> {
+  if (typeof request !== 'object' || request === null || typeof make !== 'function')
+    throw new SpillwayError(
+      'SPILLWAY_BAD_CALL',
+      'run needs a call like { body } and a function that makes it: run({ body }, ({ body }) => ...)',
+    );
   const { dialect, draft } = readCall(core, request);
   const inner = enter(core, visit, draft.model);
   const call = core.draft(inner, dialect, draft, request.body);

@@ -44,14 +44,16 @@ export interface Passing {
 
 /** What a mount knows of the requests that passed it before. */
 export interface MountMemory {
-  /** Calls were seen inside: from then on a request without one made none. */
-  hasSeenCalls: boolean;
+  /** Handlers inside of which calls were seen: from then on a request to one of them without a call made none. */
+  readonly calling: Set<string>;
   hasToldUnseen: boolean;
 }
 
 export interface PassingParts {
   readonly core: Core;
   readonly memory: MountMemory;
+  /** The route that the framework matched, as far as it is known when this is asked. */
+  handler(): string;
   readonly visit: Visit;
   readonly call: Call;
   /** Size of the body as it came, in bytes; `undefined`: not known. */
@@ -62,6 +64,8 @@ export interface PassingParts {
   shown(rendered: Rendered): Rendered;
 }
 
+/** Handlers that are told apart at one mount: where frameworks name none they go by path, and paths may hold ids. */
+const MOST_HANDLERS = 1_000;
 /** Output charged at most for an answer that nobody could read, in tokens. */
 const MOST_UNSEEN_OUTPUT_TOKENS = 4_096;
 
@@ -80,6 +84,7 @@ class RequestPassing implements Passing, RunHow {
   readonly #parts: PassingParts;
   readonly #startMs: number;
   #passage: Passage | undefined;
+  #handler: string | undefined;
   #hasPassed = false;
   #isAnswered = false;
 
@@ -115,8 +120,10 @@ class RequestPassing implements Passing, RunHow {
 
   expectsRuns(): boolean {
     const { memory, visit } = this.#parts;
-    memory.hasSeenCalls ||= visit.runsSeen > 0 && visit.runsSeen > (mountsInside.get(visit) ?? 0);
-    return memory.hasSeenCalls && visit.runsSeen === (mountsInside.get(visit) ?? 0);
+    const mounts = visit.runsSeen === 0 ? 0 : (mountsInside.get(visit) ?? 0);
+    if (visit.runsSeen === mounts) return this.#makesCalls;
+    if (memory.calling.size < MOST_HANDLERS) memory.calling.add(this.#handlerName);
+    return false;
   }
 
   onSettled(_usage: Usage | undefined, ending: Ending): void {
@@ -151,9 +158,9 @@ class RequestPassing implements Passing, RunHow {
   }
 
   reader(contentType: string): AnswerReader | undefined {
-    const { core, memory, visit, call } = this.#parts;
+    const { core, visit, call } = this.#parts;
     const { worst } = visit.shared;
-    const isCall = visit.runsSeen === 0 && !memory.hasSeenCalls;
+    const isCall = visit.runsSeen === 0 && !this.#makesCalls;
     const learnBytes = worst !== 'cheaper' && worst !== 'shorter' ? core.learnBytes(call) : 0;
     if ((!isCall && learnBytes === 0) || !call.dialect) return undefined;
     const countText = (text: string) => core.countText(text, call.model);
@@ -179,6 +186,18 @@ class RequestPassing implements Passing, RunHow {
     // A request that passed is reported once it is settled.
     if (!this.#hasPassed) this.#report(ending);
     return ending;
+  }
+
+  /** Whether calls were seen in this request's handler before. */
+  get #makesCalls(): boolean {
+    const { calling } = this.#parts.memory;
+    return calling.size > 0 && calling.has(this.#handlerName);
+  }
+
+  /** Told once: frameworks forget the route on their way out. */
+  get #handlerName(): string {
+    this.#handler ??= this.#parts.handler();
+    return this.#handler;
   }
 
   #limits(): Record<string, string> {
@@ -217,7 +236,7 @@ class RequestPassing implements Passing, RunHow {
     if (call.draft || visit.runsSeen > 0 || visit.verdict === 'cancel') return undefined;
     if (visit.verdict) return core.charge(call, visit.verdict.usage);
     const isServed = this.#hasPassed && by === 'done' && status >= 200 && status < 300;
-    if (memory.hasSeenCalls || !isServed || typeof call.body !== 'object' || call.body === null) return undefined;
+    if (this.#makesCalls || !isServed || typeof call.body !== 'object' || call.body === null) return undefined;
     const inputTokens = Math.ceil((bodyBytes ?? lengthOf(call.body)) / 4);
     const outputTokens = Math.min(findings?.outputTokens ?? Math.ceil(sentBytes / 4), MOST_UNSEEN_OUTPUT_TOKENS);
     if (!memory.hasToldUnseen) core.events.emit('call-unseen', { route: visit.route, tokens: inputTokens + outputTokens });

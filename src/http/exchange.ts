@@ -59,6 +59,7 @@ export async function passExchange<Req>(
     bodyBytes: bytesSaid(req),
     path: pathOf(req),
     target: `${req.method} ${urlOf(req)}`,
+    handler: () => handlerOf(req, subject),
     given,
     client,
     outer: innermostVisit(core, res),
@@ -191,6 +192,12 @@ function isForm(req: ParsedRequest): boolean {
 
 function urlOf(req: ParsedRequest & { originalUrl?: string }): string {
   return req.originalUrl ?? req.url ?? '/';
+}
+
+/** What frameworks call the route that they matched, with the method: what a handler does is learned by it. */
+function handlerOf(req: ParsedRequest & { route?: { path?: unknown }; baseUrl?: string }, subject: unknown): string {
+  const route = req.route?.path ?? (subject as { _matchedRoute?: unknown } | undefined)?._matchedRoute;
+  return `${req.method} ${route === undefined ? pathOf(req) : `${req.baseUrl ?? ''}${String(route)}`}`;
 }
 
 function pathOf(req: ParsedRequest): string {

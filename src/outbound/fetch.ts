@@ -8,7 +8,7 @@ import { createEventFilter } from '../dialects/sse.js';
 import type { GovernedRun } from '../run.js';
 import type { Visit } from '../visit.js';
 import { createLeaving, type Leaving } from './leaving.js';
-import { type Outgoing, readOutgoing } from './outgoing.js';
+import { mayHideCall, type Outgoing, readOutgoing } from './outgoing.js';
 import { tapStream } from './stream-tap.js';
 
 /** A fetch as SDKs take it. */
@@ -36,6 +36,8 @@ export interface FetchParts {
   /** Writes an outcome that is no response of the provider. */
   render(outcome: Exclude<Outcome<Response>, { value: Response }>): Rendered;
   complain(complaint: Complaint, dialect: Dialect): Rendered;
+  /** Hears of a body that may be a call and cannot be read. */
+  unread(): void;
 }
 
 /**
@@ -46,7 +48,10 @@ export function createFetch(parts: FetchParts): FetchLike {
   return async function spillwayFetch(input, init) {
     const outgoing = await readOutgoing(input, init);
     const found = outgoing && parts.registry.detect(outgoing.json, new URL(outgoing.url).pathname);
-    if (!outgoing || !found) return parts.base(input, init);
+    if (!outgoing || !found) {
+      if (mayHideCall(input, init)) parts.unread();
+      return parts.base(input, init);
+    }
     const { dialect, draft } = found;
     const objection = parts.objection(draft);
     if (objection) return toResponse(parts.complain(objection, dialect));

@@ -1,3 +1,4 @@
+import { endpointOf } from '../dialects/paths.js';
 import { SpillwayError } from '../errors.js';
 import { checkShape } from '../json-shape.js';
 import type { FetchLike } from './fetch.js';
@@ -20,7 +21,7 @@ export interface Outgoing {
  */
 export async function readOutgoing(input: string | URL | Request, init: RequestInit | undefined): Promise<Outgoing | undefined> {
   try {
-    return input instanceof Request ? await readRequest(input, init ?? {}) : readInit(input, init ?? {});
+    return await (input instanceof Request ? readRequest(input, init ?? {}) : readInit(input, init ?? {}));
   } catch (error) {
     // What is refused must not pass uncounted.
     if (SpillwayError.is(error)) throw error;
@@ -28,10 +29,10 @@ export async function readOutgoing(input: string | URL | Request, init: RequestI
   }
 }
 
-function readInit(input: string | URL, init: RequestInit): Outgoing | undefined {
+async function readInit(input: string | URL, init: RequestInit): Promise<Outgoing | undefined> {
   if (!isPost(init.method)) return undefined;
   const url = new URL(input).href;
-  const json = parseObject(init.body);
+  const json = parseObject(init.body instanceof Blob ? await init.body.arrayBuffer() : init.body);
   const { signal } = init;
   if (json === undefined || !isSignal(signal)) return undefined;
   return {
@@ -46,7 +47,7 @@ async function readRequest(input: Request, init: RequestInit): Promise<Outgoing 
   const headers = init.headers ?? input.headers;
   if (!isPost(init.method ?? input.method)) return undefined;
   const given = init.body ?? (mayBeJson(headers) ? await bytesOf(input) : undefined);
-  const json = parseObject(given);
+  const json = parseObject(given instanceof Blob ? await given.arrayBuffer() : given);
   const signal = init.signal === undefined ? input.signal : init.signal;
   if (json === undefined || !isSignal(signal)) return undefined;
   return {
@@ -71,6 +72,15 @@ function isSignal(value: unknown): value is AbortSignal | null | undefined {
   if (value === undefined || value === null) return true;
   const { aborted, addEventListener } = value as Partial<AbortSignal>;
   return typeof aborted === 'boolean' && typeof addEventListener === 'function';
+}
+
+/** Whether a call to a model may be in a body that nobody can read without using it up: it would pass uncounted. */
+export function mayHideCall(input: string | URL | Request, init: RequestInit | undefined): boolean {
+  const body: unknown = init?.body ?? undefined;
+  const isStream = body instanceof ReadableStream || typeof (body as { pipe?: unknown } | undefined)?.pipe === 'function';
+  if (!isStream && !(Symbol.asyncIterator in Object(body))) return false;
+  const url = String(input instanceof Request ? input.url : input);
+  return URL.canParse(url) && endpointOf(new URL(url).pathname) !== undefined;
 }
 
 /** A body of another kind may be endless, and is not read. */

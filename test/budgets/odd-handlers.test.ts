@@ -14,6 +14,23 @@ describe.each<[string, MakeApp]>([
 ])('on %s', (_, makeApp) => {
   const test = (name: string, run: (bench: Bench) => Promise<void>) => it(name, () => onBench(makeApp, run));
 
+  test('a handler whose own answer shows its call is charged, though another one behind the same mount calls through the gate', async (bench) => {
+    const { gate, sums, atRest } = bench.world();
+    const url = await bench.serve(
+      mount(gate),
+      handler(async (turn) => {
+        await turn.passage().run({ body: chat() }, async () => completion());
+        turn.json(completion());
+      }, '/seen'),
+      handler((turn) => turn.json(completion()), '/bare'),
+    );
+
+    for (const path of ['/seen', '/bare', '/seen', '/bare']) await send(`${url}${path}`, { body: chat() });
+    await atRest();
+
+    expect(await sums()).toMatchObject({ 'user ada tokens': 4 * 27, 'user ada requests': 4 });
+  });
+
   test('a request past two mounts gets everything back from both when its handler cancels', async (bench) => {
     const { gate, sums, atRest } = bench.world();
     const url = await bench.serve(

@@ -73,7 +73,6 @@ describe('gate.fetch passes untouched, as a bare fetch does,', () => {
     ['a form', (f, url) => f(`${url}/v1/files`, { method: 'POST', body: form() })],
     ['a form in a Request', (f, url) => f(new Request(`${url}/v1/files`, { method: 'POST', body: form() }))],
     ['search parameters', (f, url) => f(`${url}/x`, { method: 'POST', body: new URLSearchParams({ model: 'gpt-4o' }) })],
-    ['a blob', (f, url) => f(`${url}/x`, { method: 'POST', body: new Blob([json]) })],
     [
       'a stream',
       (f, url) => f(`${url}/v1/chat/completions`, { method: 'POST', body: streamOf(json), duplex: 'half' } as RequestInit),
@@ -111,6 +110,30 @@ describe('gate.fetch passes untouched, as a bare fetch does,', () => {
   });
 });
 
+describe('gate.fetch tells of a call that it cannot read', () => {
+  it.each<[string, number, (fetchLike: FetchLike) => Promise<Response>]>([
+    [
+      'in a stream',
+      1,
+      (f) => f(`${echo.url}/v1/messages`, { method: 'POST', body: streamOf(json), duplex: 'half' } as RequestInit),
+    ],
+    [
+      'in a stream to no endpoint',
+      0,
+      (f) => f(`${echo.url}/x`, { method: 'POST', body: streamOf(json), duplex: 'half' } as RequestInit),
+    ],
+    ['in a form', 0, (f) => f(`${echo.url}/v1/responses`, { method: 'POST', body: form() })],
+  ])('%s: %i times', async (_, times, fetched) => {
+    const told: unknown[] = [];
+    const off = outbound.gate.on('call-unseen', (event) => void told.push(event));
+
+    await (await fetched(outbound.gate.fetch)).text();
+    off();
+
+    expect(told).toEqual(Array(times).fill({ route: undefined, tokens: 0 }));
+  });
+});
+
 describe('gate.fetch governs a call', () => {
   const url = () => `${echo.url}/v1/chat/completions`;
 
@@ -135,6 +158,7 @@ describe('gate.fetch governs a call', () => {
       (f) => f(new Request(url(), { method: 'POST', body: 'x' }), { headers: jsonHeaders, body: json }),
     ],
     ['in a Request made a POST', (f) => f(new Request(url(), { headers: { 'x-a': '1' } }), { method: 'POST', body: json })],
+    ['in a Blob', (f) => f(url(), { method: 'POST', headers: jsonHeaders, body: new Blob([json]) })],
     ['with a null signal', (f) => f(url(), { method: 'POST', headers: jsonHeaders, body: json, signal: null })],
   ])('%s, and sends exactly what a bare fetch sends', async (_, fetched) => {
     const bare = await seen(() => fetched(fetch));
@@ -152,6 +176,7 @@ describe('gate.fetch governs a call', () => {
   it.each<[string, BodyInit]>([
     ['string', JSON.stringify(chat('Hello?', { stream: true, extra: 1 }))],
     ['Buffer', Buffer.from(JSON.stringify(chat('Hello?', { stream: true, extra: 1 })))],
+    ['Blob', new Blob([JSON.stringify(chat('Hello?', { stream: true, extra: 1 }))])],
   ])('and asks a stream for usage in the %s, with a length that fits', async (_, body) => {
     const headers = { ...jsonHeaders, 'Content-Length': '71', 'X-Stainless-Lang': 'js' };
 

@@ -88,6 +88,23 @@ export const identity: readonly Case[] = [
     name: 'takes the error path once when identify rejects',
     run: (bench) => fails(bench, async () => Promise.reject(new Error('no session')), { message: 'no session' }),
   },
+  ...[undefined, null, 'route', 'router', 0, ''].map((thrown) => ({
+    name: `runs no handler when identify rejects with ${JSON.stringify(thrown)}, which some frameworks take for the word to go on`,
+    async run(bench: Bench) {
+      const world = bench.world();
+      let handled = 0;
+      const url = await bench.serve(
+        mount(world.gate, { identify: () => Promise.reject(thrown) }),
+        handler(() => void handled++),
+      );
+
+      const reply = await send(url, { body: chat() });
+      await world.atRest();
+
+      expect({ status: reply.status, handled }).toEqual({ status: 500, handled: 0 });
+      expect(await world.sums()).toEqual({});
+    },
+  })),
   {
     name: 'takes the error path once when identify names something that is no key',
     run: (bench) => fails(bench, () => ({ user: Number.NaN }), { code: 'SPILLWAY_BAD_IDENTITY', expose: false }),
