@@ -8,12 +8,15 @@ import type { Complaint, Dialect, Draft } from './dialects/dialect.js';
 import { createRegistry, type Registry } from './dialects/registry.js';
 import { draftCall } from './draft-call.js';
 import { createLine, type Line } from './ladder/line.js';
-import { createEvents, type Events } from './observe/events.js';
+import { createEvents, type Events, type SpillwayEvents } from './observe/events.js';
 import { callFacts } from './observe/facts.js';
-import { createLedger, type Ledger } from './observe/ledger.js';
+import { guardLedger } from './observe/guard-ledger.js';
+import type { Ledger } from './observe/ledger.js';
+import { memoryLedger } from './observe/memory-ledger.js';
 import type { ResolvedOptions } from './options.js';
 import { createRun, type GovernedRun } from './run.js';
 import { createKeeper, type Keeper } from './stores/reservation.js';
+import { isThenable } from './thenable.js';
 import { encodingFor } from './tokens/encodings.js';
 import { createTokenizer, type Tokenizer } from './tokens/tokenizer.js';
 import type { Visit } from './visit.js';
@@ -59,16 +62,16 @@ const SPREAD_RATIO = 0.1;
 export function createCore(options: ResolvedOptions): Core {
   const { clock, store, leaseMs, random } = options;
   const events = createEvents();
-  const onStoreError = (operation: 'reserve' | 'settle' | 'renew', error: unknown) =>
+  const onStoreError = (operation: SpillwayEvents['store-failed']['operation'], error: unknown) =>
     events.emit('store-failed', { operation, error });
   const keeper = createKeeper({ store, clock, leaseMs, stallMs: options.stallMs, onStoreError });
   const line = createLine(clock);
   const saturation = createSaturation(options.softUntilRatio);
   const admission = createAdmission({ options, store, keeper, line, saturation, clock, onStoreError });
-  const ledger = createLedger(clock);
+  const ledger = options.ledger ? guardLedger(options.ledger, (error) => onStoreError('tally', error)) : memoryLedger(clock);
   const context = new AsyncLocalStorage<Visit>();
   const tokenizer = createTokenizer();
-  store.onNotice?.((notice) => events.emit('store-notice', notice));
+  for (const part of [store, ledger]) part.onNotice?.((notice) => events.emit('store-notice', notice));
 
   return {
     options,
@@ -110,10 +113,13 @@ export function createCore(options: ResolvedOptions): Core {
     learn(call, { answer }) {
       if (!answer) return;
       for (const step of call.visit.ladder) {
-        try {
-          step.learn?.(call, answer);
-        } catch (error) {
+        const fail = (error: unknown) =>
           events.emit('step-skipped', { ...callFacts(call), step: step.name, why: 'failed', error });
+        try {
+          const learning = step.learn?.(call, answer);
+          if (isThenable(learning)) learning.then(undefined, fail);
+        } catch (error) {
+          fail(error);
         }
       }
     },

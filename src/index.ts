@@ -1,4 +1,5 @@
 export type { BudgetOptions, Dimension, Per, Price } from './budget/budget.js';
+export type { AnswerCache, KeepHow, KeptAnswer } from './cache/answer-cache.js';
 export type { Partition } from './cache/cache-key.js';
 export type {
   Answer,
@@ -43,7 +44,7 @@ export { type StaticText, staticAnswer } from './ladder/static-answer.js';
 export type { Step, WaitBounds, Walk } from './ladder/step.js';
 export type { HeaderChoice, IdentityGiven, MountOptions } from './mount-options.js';
 export type { CallFacts, EventName, FullFacts, Listener, Logger, SpillwayEvents } from './observe/events.js';
-export type { Tally, UsageQuery } from './observe/ledger.js';
+export type { Ledger, Tally, UsageQuery } from './observe/ledger.js';
 export type { BudgetState, Snapshot } from './observe/snapshot.js';
 export type { ModelOptions, Options, ScopeOptions } from './options.js';
 export type { FetchLike } from './outbound/fetch.js';

@@ -4,6 +4,7 @@ import type { Dialect } from './dialects/dialect.js';
 import { isRefusing } from './http/render.js';
 import type { Step } from './ladder/step.js';
 import type { Logger } from './observe/events.js';
+import type { Ledger } from './observe/ledger.js';
 import { at, type Check, enumerate } from './options-check.js';
 import type { Store } from './stores/store.js';
 
@@ -66,6 +67,14 @@ export function readStore(check: Check, path: string, given: unknown): Store | u
   if (given === undefined) return undefined;
   const methods = ['reserve', 'settle', 'renew', 'peek', 'close'];
   return readPart(check, path, given, 'a store', methods, 'give one like memoryStore()', ['onNotice']) && (given as Store);
+}
+
+/** Checks a ledger; `undefined` when none was given, or after a fault. */
+export function readLedger(check: Check, path: string, given: unknown): Ledger | undefined {
+  if (given === undefined) return undefined;
+  const methods = ['add', 'addAnswer', 'usage'];
+  const mend = 'give one like redisLedger(client), or leave it out';
+  return readPart(check, path, given, 'a ledger', methods, mend, ['onNotice', 'close']) && (given as Ledger);
 }
 
 /** Checks a clock. */

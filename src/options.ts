@@ -6,8 +6,9 @@ import type { Dialect } from './dialects/dialect.js';
 import type { Step } from './ladder/step.js';
 import { createFindModel, readPrice, resolveModels } from './models.js';
 import type { Logger } from './observe/events.js';
+import type { Ledger } from './observe/ledger.js';
 import { type Check, createCheck } from './options-check.js';
-import { readClock, readDialects, readLadder, readLogger, readRefuseWith, readStore } from './options-parts.js';
+import { readClock, readDialects, readLadder, readLedger, readLogger, readRefuseWith, readStore } from './options-parts.js';
 import type { Store } from './stores/store.js';
 
 /** What the provider grants for one model, and what the application knows about it. */
@@ -57,6 +58,11 @@ export interface Options<Scopes extends string = string> {
   readonly refuseWith?: RefuseWith;
   /** Where counts live. @defaultValue `memoryStore()` */
   readonly store?: Store;
+  /**
+   * Where `gate.usage` is counted: `redisLedger(client)` of `spillway/redis` counts for all instances together.
+   * @defaultValue the memory of this process
+   */
+  readonly ledger?: Ledger;
   /** Further wire formats, looked at before the built-in ones. */
   readonly dialects?: readonly Dialect[];
   /** A model that is not in `models`: count it on the other scopes only, or answer 400. @defaultValue `'count'` */
@@ -131,6 +137,8 @@ export interface ResolvedOptions {
   readonly ladder: readonly Step[];
   readonly refuseWith: RefuseWith | undefined;
   readonly store: Store;
+  /** `undefined`: one of this process. */
+  readonly ledger: Ledger | undefined;
   readonly dialects: readonly Dialect[];
   readonly unknownModel: 'count' | 'refuse';
   readonly defaultPrice: Price | undefined;
@@ -158,6 +166,7 @@ const FIELDS = [
   'ladder',
   'refuseWith',
   'store',
+  'ledger',
   'dialects',
   'unknownModel',
   'defaultPrice',
@@ -203,6 +212,7 @@ export function resolveOptions<Scopes extends string>(options: Options<Scopes>, 
     scopes,
     ladder: readLadder(check, 'ladder', given.ladder, defaults.ladder),
     refuseWith: readRefuseWith(check, 'refuseWith', given.refuseWith, undefined),
+    ledger: readLedger(check, 'ledger', given.ledger),
     dialects: readDialects(check, 'dialects', given.dialects),
     unknownModel,
     defaultPrice,

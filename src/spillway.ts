@@ -24,8 +24,8 @@ export interface Gate<Scopes extends string = string> extends Omit<Jobs, 'identi
   mount<Req>(options: MountOptions<Scopes, Req>): Pass<Req>;
   /** What is going on now; a copy. */
   snapshot(): Promise<Snapshot>;
-  /** Who used most in the last 24 hours. */
-  usage(query: UsageQuery): readonly Tally[];
+  /** Who used most in the last 24 hours. @throws {@link SpillwayError} SPILLWAY_STORE_AWAY when a shared ledger cannot be read */
+  usage(query: UsageQuery): Promise<readonly Tally[]>;
   /** @returns a function that takes the listener off again */
   on<E extends EventName>(event: E, listener: Listener<E>): () => void;
   /** Resolves when tokens can be counted exactly; before that they are estimated by character class. */
@@ -67,7 +67,7 @@ export function createSpillway<const Scopes extends string = never>(options: Opt
     async close() {
       line.close();
       keeper.close();
-      await resolved.store.close();
+      await Promise.all([resolved.store.close(), ledger.close?.()]);
     },
   };
 }

@@ -247,6 +247,15 @@ describe('resolveOptions', () => {
     [{ store: 'redis://' }, 'store must be a store, got "redis://"; give one like memoryStore()'],
     [{ store: { ...store, onNotice: 1 } }, 'store.onNotice must be a function, got 1; leave it out'],
     [
+      { ledger: { add: method, addAnswer: method, usage: method, close: 1 } },
+      'ledger.close must be a function, got 1; leave it out',
+    ],
+    [{ ledger: [] }, 'ledger must be a ledger, got a list; give one like redisLedger(client), or leave it out'],
+    [
+      { ledger: { add: method } },
+      'ledger must be a ledger, which has the methods add, addAnswer and usage, but lacks addAnswer and usage; give one like redisLedger(client), or leave it out',
+    ],
+    [
       { dialects: [{ ...dialect, text: undefined, error: undefined }] },
       'dialects[0] must be a dialect, which has the methods read, rewrite, usage, text, isUsageOnly, collect, answer and error, but lacks text and error; spread a built-in one, like { ...openaiChat, name, read }',
     ],

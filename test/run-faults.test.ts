@@ -144,7 +144,7 @@ describe('a store that fails', () => {
 
     expect(failures).toEqual([{ operation: 'settle', error: failure }]);
     expect(await gate.snapshot()).toMatchObject({ liveReservations: 0 });
-    expect(gate.usage({ scope: 'global' })).toMatchObject([{ inputTokens: INPUT, outputTokens: 40 - INPUT }]);
+    expect(await gate.usage({ scope: 'global' })).toMatchObject([{ inputTokens: INPUT, outputTokens: 40 - INPUT }]);
   });
 
   it('passes on what the call itself threw when the settlement fails too', async () => {
@@ -243,6 +243,6 @@ describe('steps of the application', () => {
     expect(await ask(100)).toMatchObject({ kind: 'static', answer });
 
     expect(await used(MODEL)).toBe(0);
-    expect(gate.usage({ scope: 'global' })).toMatchObject([{ calls: 0, answers: 1 }]);
+    expect(await gate.usage({ scope: 'global' })).toMatchObject([{ calls: 0, answers: 1 }]);
   });
 });

@@ -55,8 +55,8 @@ describe('what is observed', () => {
     const real = 40 + 120 + 30;
     const money = 3 * INPUT + 2 * (real - 3 * INPUT);
     const row = { calls: 3, inputTokens: 3 * INPUT, outputTokens: real - 3 * INPUT, usd: money / 1_000_000 };
-    expect(gate.usage({ scope: 'user' })).toMatchObject([{ key: 'ann', ...row }]);
-    expect(gate.usage({ scope: 'model' })).toMatchObject([{ key: 'gpt-4o', ...row }]);
+    expect(await gate.usage({ scope: 'user' })).toMatchObject([{ key: 'ann', ...row }]);
+    expect(await gate.usage({ scope: 'model' })).toMatchObject([{ key: 'gpt-4o', ...row }]);
     expect([await used(USER), await used(MODEL)]).toEqual([real, real]);
     expect((await gate.snapshot()).budgets.map(({ dimension, used: amount }) => [dimension, amount])).toEqual([
       ['tokens', real],
@@ -75,7 +75,7 @@ describe('what is observed', () => {
 
     expect([await used(USER), await used('user|ann|requests;60000')]).toEqual([150, 0]);
     expect(await used('user|ann|usd;day@UTC', { kind: 'calendar', unit: 'day', timeZone: 'UTC' })).toBe(200);
-    expect(core.ledger.usage({ scope: 'user' })).toMatchObject([{ inputTokens: 100, outputTokens: 50, usd: 0.0002 }]);
+    expect(await core.ledger.usage({ scope: 'user' })).toMatchObject([{ inputTokens: 100, outputTokens: 50, usd: 0.0002 }]);
     expect(core.keeper.live).toBe(0);
   });
 

@@ -62,7 +62,7 @@ const server = app.listen(0, '127.0.0.1', async () => {
   await client.messages.create({ ...ask, tools }).catch((error) => {
     console.log(`with tools  ${error.status} ${error instanceof RateLimitError ? 'RateLimitError' : error} ${error.type}`);
   });
-  for (const { key, inputTokens, outputTokens } of gate.usage({ scope: 'model' })) {
+  for (const { key, inputTokens, outputTokens } of await gate.usage({ scope: 'model' })) {
     const counted = provider.stats().models[key];
     console.log(
       `${key}: charged ${inputTokens} + ${outputTokens}, used ${counted?.inputTokens} + ${counted?.outputTokens} tokens`,

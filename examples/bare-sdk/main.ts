@@ -46,20 +46,21 @@ app.post('/axios', spillway(gate), async (req, res) => {
   else res.json({ reply: outcome.answer.text });
 });
 
-const charged = () => gate.usage({ scope: 'model' }).reduce((sum, one) => sum + one.inputTokens + one.outputTokens, 0);
+const charged = async () =>
+  (await gate.usage({ scope: 'model' })).reduce((sum, one) => sum + one.inputTokens + one.outputTokens, 0);
 const counted = () => Object.values(provider.stats().models).reduce((sum, one) => sum + one.inputTokens + one.outputTokens, 0);
 
 const server = app.listen(0, '127.0.0.1', async () => {
   const { port } = server.address() as { port: number };
   const ask = async (path: string, question: string, body: object) => {
-    const before = { charged: charged(), counted: counted() };
+    const before = { charged: await charged(), counted: counted() };
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     await response.text();
-    const used = `charged ${charged() - before.charged}, provider counted ${counted() - before.counted}`;
+    const used = `charged ${(await charged()) - before.charged}, provider counted ${counted() - before.counted}`;
     console.log(`${path.padEnd(13)} ${question.padEnd(18)} ${response.headers.get('spillway-outcome')?.padEnd(7)} ${used}`);
   };
   const chat = (content: string) => ({ model: 'gpt-4o', messages: [{ role: 'user', content }] });

@@ -24,7 +24,7 @@ function startProvider(): Promise<Provider> {
 async function measure(
   title: string,
   overMs: number,
-  start: (provider: Provider) => Promise<Listening & { used?: () => number }>,
+  start: (provider: Provider) => Promise<Listening & { used?: () => Promise<number> }>,
 ): Promise<RunReport> {
   const provider = await startProvider();
   const server = await start(provider);
@@ -33,21 +33,21 @@ async function measure(
   );
   const received = await sendCrowd(server.url, USERS, overMs);
   const { calls, refused429 } = provider.stats();
-  const usedRatio = server.used?.();
+  const usedRatio = await server.used?.();
   await server.close();
   await provider.close();
   return { title, received, providerCalls: calls, provider429: refused429, usedRatio };
 }
 
-async function startGoverned(provider: Provider): Promise<Listening & { used: () => number }> {
+async function startGoverned(provider: Provider): Promise<Listening & { used: () => Promise<number> }> {
   const lines: object[] = [];
   const gate = createDemoGate((line) => lines.push(line));
   await gate.ready();
   const server = await listen(governedApp(provider.url, 'demo-key', gate));
   return {
     url: server.url,
-    used() {
-      const first = gate.usage({ scope: 'model', top: 10 }).find(({ key }) => key === 'gpt-4o');
+    async used() {
+      const first = (await gate.usage({ scope: 'model', top: 10 })).find(({ key }) => key === 'gpt-4o');
       return ((first?.inputTokens ?? 0) + (first?.outputTokens ?? 0)) / (GRANTED['gpt-4o'].tokensPerMinute * HEADROOM);
     },
     async close() {

@@ -37,7 +37,7 @@ const server = createApp(gate, provider.url).listen(0, '127.0.0.1', async () => 
   }
 
   const { models } = provider.stats();
-  for (const { key, inputTokens, outputTokens } of gate.usage({ scope: 'model' })) {
+  for (const { key, inputTokens, outputTokens } of await gate.usage({ scope: 'model' })) {
     const counted = models[key];
     console.log(
       `${key}: charged ${inputTokens} + ${outputTokens}, used ${counted?.inputTokens} + ${counted?.outputTokens} tokens`,

@@ -43,8 +43,8 @@ export interface Step {
   canHelp(refusal: Refusal, call: Call): boolean;
   /** An admission for a changed call, an answer, or `undefined`: the next step's turn. */
   attempt(walk: Walk): Promise<Reservation | Answer | undefined>;
-  /** Hears every complete answer of an undegraded call: what a cache keeps. */
-  learn?(call: Call, answer: CompleteAnswer): void;
+  /** Hears every complete answer of an undegraded call: what a cache keeps. Nobody waits for it. */
+  learn?(call: Call, answer: CompleteAnswer): void | Promise<void>;
   /** Longest answer worth collecting for {@link Step.learn}, in bytes. */
   readonly learnBytes?: number;
 }

@@ -55,15 +55,18 @@ export interface SpillwayEvents {
     readonly waitedMs: number;
     readonly durationMs: number;
   };
-  /** An answered request on a mount that read no call and never saw one: charged by its size. Once per mount. */
+  /**
+   * An answered request on a mount that read no call and never saw one: charged by its size, once per mount. Or, with no tokens, a fetch to
+   * a model's endpoint whose body is a stream, which nobody can read: it passes uncounted.
+   */
   'call-unseen': { readonly route: string | undefined; readonly tokens: number };
   /** A call ran outside every visit while visits were open: it counts on model and global budgets only. */
   'context-missing': { readonly model: string | undefined };
   /** A request, which then got 401, or a call had no key for a scope that needs one; such a call counts on the other scopes only. */
   'identity-missing': { readonly route: string | undefined; readonly scope: string };
-  /** The store failed; the call was treated as refused, or the settlement lost. */
-  'store-failed': { readonly operation: 'reserve' | 'settle' | 'renew'; readonly error: unknown };
-  /** A bound of the store was reached. */
+  /** The store failed; the call was treated as refused, or the settlement lost. `tally`: the ledger, and `usage` lacks a call. */
+  'store-failed': { readonly operation: 'reserve' | 'settle' | 'renew' | 'tally'; readonly error: unknown };
+  /** A bound of the store or the ledger was reached, or data lost. */
   'store-notice': { readonly code: string; readonly message: string };
 }
 

@@ -157,7 +157,7 @@ describe('the parts of a price', () => {
 
     await settled();
     expect(await spent()).toBe(microUsd);
-    expect(gate.usage({ scope: 'user' })).toMatchObject([{ key: 'ann', usd: microUsd / 1_000_000 }]);
+    expect(await gate.usage({ scope: 'user' })).toMatchObject([{ key: 'ann', usd: microUsd / 1_000_000 }]);
   });
 
   it('charge what Claude read from its cache and wrote to it, which are told beside the input', async () => {

@@ -151,7 +151,7 @@ describe('a handler that gives up on a refused call', () => {
 
     expect(await world.sums()).toEqual({ 'model gpt-4o-mini requests': 1 });
     expect(world.answered).toMatchObject([{ outcome: 'static', status: 200, calls: 0 }]);
-    expect(world.gate.usage({ scope: 'user' })).toMatchObject([{ key: 'ada', calls: 0, answers: 1 }]);
+    expect(await world.gate.usage({ scope: 'user' })).toMatchObject([{ key: 'ada', calls: 0, answers: 1 }]);
   });
 
   it('keeps what its other calls used', async () => {

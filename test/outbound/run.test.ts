@@ -71,7 +71,7 @@ describe('gate.run charges', () => {
     await outbound.sums();
     const estimated = outbound.settled[0]?.estimatedInputTokens ?? Number.NaN;
     expect(await outbound.sums()).toEqual(oneCall(estimated + 30));
-    expect(outbound.gate.usage({ scope: 'user' })[0]).toMatchObject({ inputTokens: estimated, outputTokens: 30 });
+    expect((await outbound.gate.usage({ scope: 'user' }))[0]).toMatchObject({ inputTokens: estimated, outputTokens: 30 });
   });
 
   it('one call only, when a fetch of the gate makes it', async () => {

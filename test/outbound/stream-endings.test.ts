@@ -173,7 +173,7 @@ describe('an application whose own part throws harms neither the stream nor its 
     await (await ask()).text();
     await outbound.sums();
     expect(outbound.settled).toMatchObject([{ by: 'counted' }]);
-    expect(outbound.gate.usage({ scope: 'user' })[0]?.inputTokens).toBe(outbound.settled[0]?.estimatedInputTokens);
+    expect((await outbound.gate.usage({ scope: 'user' }))[0]?.inputTokens).toBe(outbound.settled[0]?.estimatedInputTokens);
   });
 
   it('learn of its step', async () => {

@@ -75,7 +75,7 @@ it('sums money up exactly, whatever the prices and however many calls: no fracti
       const expected = calls.reduce((sum, call) => sum + exactly(units, call), 0);
       for (const counter of ['user|ann', 'global|global', 'model|claude'])
         expect([counter, await used(`${counter}|usd;day@UTC`, DAY)]).toEqual([counter, expected]);
-      expect(gate.usage({ scope: 'user' })).toMatchObject([{ usd: expected / 1_000_000 }]);
+      expect(await gate.usage({ scope: 'user' })).toMatchObject([{ usd: expected / 1_000_000 }]);
     }),
     { numRuns: 200 },
   );

@@ -137,7 +137,7 @@ it('charges what was really used to everybody it concerns, and reports what went
         expect(requests).toBeLessThanOrEqual(begun);
       }
 
-      const [total = { inputTokens: 0, outputTokens: 0 }] = core.ledger.usage({ scope: 'global' });
+      const [total = { inputTokens: 0, outputTokens: 0 }] = await core.ledger.usage({ scope: 'global' });
       expect(total.inputTokens + total.outputTokens).toBe(sumOf(sent, () => true));
       for (const { id, overdraftTokens } of settlements) expect([id, record.overdrafts.get(id)]).toEqual([id, overdraftTokens]);
     }),
