@@ -1,6 +1,7 @@
 import type { Identity, Rendered } from './call.js';
 import type { Core } from './core.js';
 import type { Complaint, Dialect, Draft } from './dialects/dialect.js';
+import { readDraft as readNamed } from './dialects/registry.js';
 import { renderComplaint } from './http/render.js';
 import { readIdentity } from './identity.js';
 import type { Client } from './leaver.js';
@@ -80,7 +81,7 @@ export function createMount<Req>(core: Core, options: ResolvedMount<Req>): Mount
 
   function readDraft(body: unknown, path: string): { dialect?: Dialect; draft?: Draft } {
     if (!options.dialect) return registry.detect(body, path) ?? {};
-    const draft = options.dialect.read(body, options.dialect.endpoint ?? path);
+    const draft = readNamed(options.dialect, body, options.dialect.endpoint ?? path);
     return draft ? { dialect: options.dialect, draft } : { dialect: options.dialect };
   }
 

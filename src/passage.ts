@@ -2,6 +2,7 @@ import type { Call, Identity, Outcome, OutcomeKind, Usage } from './call.js';
 import type { Core } from './core.js';
 import type { Dialect } from './dialects/dialect.js';
 import { carefulReading, readUsage } from './dialects/reading.js';
+import { readDraft } from './dialects/registry.js';
 import { SpillwayError } from './errors.js';
 import { renderAnswer, renderComplaint, renderRefusal } from './http/render.js';
 import { routeOf } from './observe/facts.js';
@@ -284,7 +285,7 @@ function readCall(
       'SPILLWAY_BAD_CALL',
       `there is no dialect ${JSON.stringify(dialect)}; give one of ${core.registry.names.join(', ')}, or the dialect itself`,
     );
-  const draft = known?.read(body, known.endpoint);
+  const draft = known && readDraft(known, body, known.endpoint);
   const found = known ? draft && { dialect: known, draft } : core.registry.detect(body);
   if (!found)
     throw new SpillwayError(

@@ -1,15 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anthropicMessages } from '../../src/dialects/anthropic.js';
-import type { Dialect } from '../../src/dialects/dialect.js';
+import type { Dialect, Draft } from '../../src/dialects/dialect.js';
 import { openaiChat } from '../../src/dialects/openai-chat.js';
 import { openaiCompletions } from '../../src/dialects/openai-completions.js';
 import { openaiEmbeddings } from '../../src/dialects/openai-embeddings.js';
 import { openaiResponses } from '../../src/dialects/openai-responses.js';
-import { createRegistry } from '../../src/dialects/registry.js';
+import { createRegistry, readDraft } from '../../src/dialects/registry.js';
 
 const CHAT = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] };
 const own = (name: string, read: Dialect['read']): Dialect => ({ ...openaiChat, name, read });
+
+describe('a dialect of the application that reads nonsense', () => {
+  const good = readDraft(openaiChat, { model: 'm', messages: [] }, undefined) as Draft;
+
+  it.each<[string, unknown, string]>([
+    ['a text', 'x', 'its model must be a text'],
+    ['no model', { ...good, model: '' }, 'its model must be a text'],
+    ['no sections', { ...good, sections: undefined }, 'its sections must be a list, each with a list of parts'],
+    ['sections without parts', { ...good, sections: [null] }, 'its sections must be a list, each with a list of parts'],
+    ['no choices', { ...good, choices: 0 }, 'its choices must be a number from 1 on'],
+    ['an odd maximum', { ...good, maximumOutputTokens: '9' }, 'its maximumOutputTokens must be a number or undefined'],
+  ])('says so: %s', (_, draft, fault) => {
+    const own = { ...openaiChat, name: 'own', read: () => draft as Draft };
+
+    expect(() => createRegistry([own]).detect({})).toThrow(
+      `read of the dialect "own" gave no draft: ${fault}; return undefined for a body that is not its own`,
+    );
+  });
+
+  it('is passed over where it reads nothing', () => {
+    for (const nothing of [undefined, null])
+      expect(createRegistry([{ ...openaiChat, name: 'own', read: () => nothing as never }]).detect({})).toBeUndefined();
+  });
+});
 
 describe('createRegistry', () => {
   it('finds the built-in dialect that reads a body, and what it read', () => {
