@@ -53,7 +53,7 @@ export interface Options<Scopes extends string = string> {
   /**
    * Status of a refusal, 400 to 599: a number for full budgets, like 402 where plans are sold; or a function of any refusal, where
    * `undefined`, a throw or no such number mean the usual one. It may be asked more than once.
-   * @defaultValue 429 for a full budget, 413 for what never fits, 503 when the store is gone
+   * @defaultValue 429 for a full budget, 413 for what never fits, 403 where a budget is 0, 503 when the store is gone
    */
   readonly refuseWith?: RefuseWith;
   /** Where counts live. @defaultValue `memoryStore()` */

@@ -8,11 +8,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withTables } from '../scripts/readme-tables.js';
 import { blocksOf, ROOT } from './support/docs.js';
+import { until } from './support/loopback.js';
 import { createProvider, type Provider } from './support/provider.js';
+import { sharedRedis } from './support/redis/shared.js';
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const SCRATCH = join(ROOT, '.tmp', `readme-${process.pid}`);
 const START_MS = 30_000;
+
+/** Goes on after the snippet of a gate on Redis: a call that has to be counted there, once it is connected. */
+const CALL_ON_REDIS = `
+await Promise.all([gate.ready(), redis.ping()]);
+const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello?' }] };
+const { kind } = await gate.run({ dialect: 'openai-chat', body }, async () => 'sent');
+const keys = await redis.keys('{spillway}*gpt-4o*');
+console.log(kind, keys.length > 0 ? 'counted' : 'not counted');
+`;
+/** Its servers exist nowhere: that it runs and throws nothing is all that can be seen. */
+const AFTER_A_MOMENT = `
+setTimeout(() => process.exit(0), 500);
+`;
 
 /** Names between quotes in a union or the keys of an interface, as the sources declare them. */
 function declared(file: string, after: string, pattern: RegExp): string[] {
@@ -91,7 +106,34 @@ describe('the snippets of README.md', () => {
     expect(await response.json()).toMatchObject({ object: 'chat.completion', model: 'gpt-4o' });
   });
 
-  it.each(blocks.slice(1))('at line $line runs and ends by itself', { timeout: 2 * START_MS }, async ({ line, text }) => {
+  const onRedis = blocks.filter(({ text }) => text.includes(`from 'ioredis'`));
+  const [served, elsewhere] = [
+    onRedis.filter(({ text }) => text.includes('redis://localhost:6379')),
+    onRedis.filter(({ text }) => !text.includes('redis://localhost:6379')),
+  ];
+
+  it.each(served)('at line $line counts in Redis, and ends on SIGTERM', { timeout: 2 * START_MS }, async ({ line, text }) => {
+    const onShared = text.replace('redis://localhost:6379', sharedRedis().url);
+    const { child, output } = start(`${onShared}${CALL_ON_REDIS}`, `line-${line}`, 0);
+    await until(() => output() !== '' || child.exitCode !== null, START_MS);
+
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+
+    expect(output()).toBe('passed counted\n');
+    expect(code).toBe(0);
+  });
+
+  it.each(elsewhere)('at line $line runs', { timeout: 2 * START_MS }, async ({ line, text }) => {
+    const { child, output } = start(`${text}${AFTER_A_MOMENT}`, `line-${line}`, 0);
+
+    const [code] = await once(child, 'exit');
+
+    expect(code, output()).toBe(0);
+  });
+
+  const alone = blocks.slice(1).filter((block) => !onRedis.includes(block));
+  it.each(alone)('at line $line runs and ends by itself', { timeout: 2 * START_MS }, async ({ line, text }) => {
     const { child, output } = start(text, `line-${line}`, 0);
 
     const [code] = await once(child, 'exit');

@@ -46,7 +46,34 @@ const server = app.listen(0, '127.0.0.1', async () => {
 });
 `;
 
-const untyped = (text: string) => text.replace(' as AddressInfo', '').replace(': unknown[]', '');
+/** A store on a client that never answers: budgets decide by themselves, and nothing keeps the process alive. */
+const REDIS = `
+const client = { evalsha: async () => { throw new Error('away'); }, eval: async () => { throw new Error('away'); } };
+const gate = createSpillway({ store: redisStore(client), scopes: { user: { budgets: [{ requests: 1, per: 'hour' }] } }, ladder: [] });
+const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Where does the water go?' }] };
+const kinds: string[] = [];
+for (let asked = 0; asked < 2; asked++) {
+  const { kind } = await gate.as({ user: 'ada' }).run({ dialect: 'openai-chat', body }, async () => 'sent');
+  kinds.push(kind);
+}
+console.log(JSON.stringify(kinds));
+await gate.close();
+`;
+const REDIS_HEAD = `import { createSpillway } from 'spillway';
+import { type RedisClient, type RedisStoreOptions, redisStore } from 'spillway/redis';
+`;
+/** What a caller's own code would get wrong. */
+const REDIS_WRONG = `
+// @ts-expect-error no option of the store
+const wrong: RedisStoreOptions = { timeout: 50 };
+// @ts-expect-error no client
+redisStore({ get: async () => '' });
+export const typed: RedisClient = client;
+`;
+/** CommonJS waits for nothing at its top. */
+const inMain = (text: string) => `(async () => {${text}})();\n`;
+
+const untyped = (text: string) => text.replace(' as AddressInfo', '').replace(/: (unknown|string)\[\]/, '');
 const FACTORY: Readonly<Record<Framework, string>> = { express: 'express', koa: 'Koa' };
 const HEAD = (framework: Framework) => `import ${FACTORY[framework]} from '${framework}';
 import { createSpillway } from 'spillway';
@@ -61,12 +88,16 @@ const TYPED = `import type { AddressInfo } from 'node:net';
 `;
 
 /** Programs that run, by the name of their file. */
-export const PROGRAMS: Readonly<Record<string, string>> = Object.fromEntries(
-  frameworks.flatMap((framework) => [
-    [`${framework}.mjs`, HEAD(framework) + GATE + APPS[framework] + untyped(ASK)],
-    [`${framework}.cjs`, REQUIRE(framework) + GATE + APPS[framework] + untyped(ASK)],
-  ]),
-);
+export const PROGRAMS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    frameworks.flatMap((framework) => [
+      [`${framework}.mjs`, HEAD(framework) + GATE + APPS[framework] + untyped(ASK)],
+      [`${framework}.cjs`, REQUIRE(framework) + GATE + APPS[framework] + untyped(ASK)],
+    ]),
+  ),
+  'redis.mjs': `import { createSpillway } from 'spillway';\nimport { redisStore } from 'spillway/redis';\n${untyped(REDIS)}`,
+  'redis.cjs': `const { createSpillway } = require('spillway');\nconst { redisStore } = require('spillway/redis');\n${inMain(untyped(REDIS))}`,
+};
 
 /** What a caller's own code would get wrong: each line must be an error, or the types say nothing. */
 const WRONG = `
@@ -99,6 +130,9 @@ export const CHECKS: Readonly<Record<string, string>> = {
       [`${framework}-typed.ts`, HEAD(framework) + TYPED + GATE + APPS[framework] + ASK + WRONG],
     ]),
   ),
+  'redis-typed.mts': REDIS_HEAD + REDIS + REDIS_WRONG,
+  'redis-typed.cts': REDIS_HEAD + REDIS.replace(/^for [\s\S]*/m, '') + REDIS_WRONG,
+  'redis-typed.ts': REDIS_HEAD + REDIS + REDIS_WRONG,
   // Apart: an application that imports the package and requires it has it twice.
   'tsconfig.node16-import.json': config('node16', 'node16', ['*.mts', '*.ts']),
   'tsconfig.node16-require.json': config('node16', 'node16', ['*.cts']),

@@ -75,8 +75,19 @@ describe.each([
     );
   }
 
+  it.each(['mjs', 'cjs'])(
+    'counts over a client for Redis from a .%s file, and lets it end',
+    { timeout: RUN_MS },
+    async (ending) => {
+      const { stdout, stderr } = await run(process.execPath, [`redis.${ending}`], { cwd, timeout: RUN_MS - 5_000 });
+
+      expect(JSON.parse(stdout)).toEqual(['passed', 'shed']);
+      expect(stderr).toBe('');
+    },
+  );
+
   it.each(['node16-import', 'node16-require', 'bundler'])(
-    'has types for both frameworks, checked by tsconfig.%s.json',
+    'has types for both frameworks and for Redis, checked by tsconfig.%s.json',
     { timeout: RUN_MS },
     async (resolution) => {
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
