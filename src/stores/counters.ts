@@ -108,11 +108,15 @@ export class Counters {
     return hasOverflowed;
   }
 
-  /** Everything that is counted under a name of its own. */
-  *all(nowMs: number): Iterable<Counted> {
+  /** Everything that is counted under a name of its own, `without` some of it. */
+  *all(nowMs: number, without: ReadonlyMap<Counter, ReadonlyMap<number, number>>): Iterable<Counted> {
     for (const { window, counters } of this.#shelves)
       for (const [name, counter] of counters) {
-        const parts = counter.parts(nowMs);
+        const marks = without.get(counter);
+        const parts = counter
+          .parts(nowMs)
+          .map(([mark, amount]): Part => [mark, amount - (marks?.get(mark) ?? 0)])
+          .filter(([, amount]) => amount > 0);
         if (parts.length > 0) yield { counter: name, window, parts };
       }
   }

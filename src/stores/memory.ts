@@ -132,9 +132,22 @@ export class InMemory implements MemoryStore {
     return items.map((item) => this.#counters.used(item, nowMs));
   }
 
-  /** What every counter holds, by where it is dated. */
-  counted(): Iterable<Counted> {
-    return this.#counters.all(this.#nowMs());
+  /** What every counter holds, by where it is dated, without what reservations hold that are told of one by one. */
+  counted(isApart: (id: string) => boolean): Iterable<Counted> {
+    const apart = new Map<Counter, Map<number, number>>();
+    for (const [id, { holds }] of this.#unsettled.all()) {
+      if (!isApart(id)) continue;
+      for (const { counter, mark, held } of holds) {
+        const marks = apart.get(counter) ?? new Map<number, number>();
+        apart.set(counter, marks.set(mark, (marks.get(mark) ?? 0) + held));
+      }
+    }
+    return this.#counters.all(this.#nowMs(), apart);
+  }
+
+  /** What an id that is not settled holds now, in the order of its items. */
+  holding(id: string): readonly number[] | undefined {
+    return this.#unsettled.get(id, this.#nowMs())?.holds.map(({ held }) => held);
   }
 
   onNotice(listener: (notice: StoreNotice) => void): void {

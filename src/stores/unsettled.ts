@@ -54,6 +54,10 @@ export class UnsettledIds {
     this.#byId.delete(id);
   }
 
+  all(): Iterable<[id: string, unsettled: Unsettled]> {
+    return this.#byId;
+  }
+
   /** Forgets what is due among a few, once anything may be. */
   tidy(nowMs: number): void {
     if (nowMs < this.#nextDueMs) return;

@@ -10,6 +10,7 @@ export interface Breaker {
   /** @returns whether this one opened it */
   failed(nowMs: number): boolean;
   succeeded(nowMs: number): void;
+  open(): void;
   close(): void;
 }
 
@@ -44,6 +45,9 @@ export function createBreaker(): Breaker {
     succeeded(nowMs) {
       count(nowMs);
       inARow = 0;
+    },
+    open() {
+      isOpen = true;
     },
     close() {
       isOpen = false;

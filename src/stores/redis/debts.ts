@@ -1,11 +1,14 @@
 import { createCalendar, type Period } from '../../budget/calendar.js';
-import { slotAt } from '../../budget/ring.js';
+import { SLOTS, slotAt } from '../../budget/ring.js';
 import type { Part } from '../counter.js';
 import type { Counted } from '../counters.js';
 import type { Item } from '../store.js';
 
 /** Most counters whose debts are told apart; what more there are is forgiven, oldest first. */
 const MOST_COUNTERS = 100_000;
+
+/** Slots told apart: those inside the window, and as many before they are looked through. */
+const MOST_MARKS = 2 * SLOTS;
 
 /** What was spent while the common counts were away, by where it is dated: it is told to them when they are back. */
 export class Debts {
@@ -26,6 +29,8 @@ export class Debts {
       const mark = this.#markOf(item, atMs);
       const { parts } = this.#entryOf(item);
       parts.set(mark, (parts.get(mark) ?? 0) + Math.ceil(amount));
+      // An outage may be far longer than a window.
+      if (item.window.kind === 'sliding' && parts.size > MOST_MARKS) forgetBefore(parts, mark - SLOTS);
     });
   }
 
@@ -63,4 +68,8 @@ export class Debts {
     this.#calendars.set(name, calendar);
     return calendar(atMs).startMs;
   }
+}
+
+function forgetBefore(parts: Map<number, number>, first: number): void {
+  for (const mark of parts.keys()) if (mark < first) parts.delete(mark);
 }

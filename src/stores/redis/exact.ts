@@ -7,7 +7,7 @@ import type { Counted } from '../counters.js';
 import type { Full, Held, Item, ReserveHow, Window } from '../store.js';
 import { keptAfterLease } from '../unsettled.js';
 import { type RedisClient, runScript } from './client.js';
-import { SCRIPTS, type Script, SETTLED_MS } from './scripts.js';
+import { OTHER_KEYS, SCRIPTS, type Script, SETTLED_MS } from './scripts.js';
 
 /** A decision of the shared counts, with its place in their history. */
 export type Decision = (Held | Full) & {
@@ -29,22 +29,33 @@ export interface Exact {
   peek(items: readonly Pick<Item, 'counter' | 'window'>[]): Promise<readonly number[]>;
   /**
    * Takes up a reservation that was decided elsewhere, whatever the limits, unless its id is known.
-   * @param isCharged - its amounts are counted already: only the reservation itself is missing
+   * @param epoch - of the counts that lack it: those of another one stay as they are
    */
-  adopt(reservation: Adopted, isCharged: boolean): Promise<Answered>;
-  /** Adds what was spent elsewhere, once for each name. */
-  merge(name: string, counted: readonly Counted[]): Promise<Answered>;
+  adopt(reservation: Adopted, epoch: number): Promise<Answered>;
+  /** Adds what was spent elsewhere, once for each name, to the counts of one epoch. */
+  merge(name: string, counted: readonly Counted[], epoch: number): Promise<Answered>;
   /** The server's time as far as it is known, epoch milliseconds. */
   nowMs(): number;
-  /** Says that an instance lives. @returns how many said so in the last `keepMs` */
-  beat(instance: string, keepMs: number): Promise<Answered & { readonly instances: number }>;
+  /** Says that an instance lives. */
+  beat(instance: string, keepMs: number): Promise<Beat>;
+}
+
+export interface Beat extends Answered {
+  /** Instances that said so in the last `keepMs`. */
+  readonly instances: number;
+  /** Another number when another server process answers; 0 where the server does not tell. */
+  readonly run: number;
 }
 
 /** A reservation that was decided elsewhere. */
 export interface Adopted {
   readonly id: string;
   readonly items: readonly Item[];
+  /** What it holds, in the items' order. */
+  readonly held: readonly number[];
   readonly leaseMs: number;
+  /** By the server's time, like the next. */
+  readonly leaseEndMs: number;
   /** When it was decided, epoch milliseconds. */
   readonly atMs: number;
 }
@@ -76,13 +87,16 @@ interface Known {
 }
 
 /** Numbers of the sequence between one epoch and the next. */
-export const EPOCH = 2 ** 32;
-/** How long a merge is remembered, in milliseconds: whoever got no answer asks again. */
-const MERGED_MS = 3_600_000;
+const EPOCH = 2 ** 32;
+/** How long a merge is remembered, in milliseconds: whoever got no answer asks again, after however long an outage. */
+const MERGED_MS = 24 * 3_600_000;
 
 /** Periods are asked for again when the clocks differ by more than their rest; each answer tells the server's time. */
 const MOST_TRIES = 4;
 const LOOKS = 2;
+
+/** Which counts a number of the sequence belongs to: they have another epoch when they were lost and began anew. */
+export const epochOf = (seq: number): number => Math.floor(seq / EPOCH);
 
 export function createExact(parts: ExactParts): Exact {
   const tag = `{${encodeKey(parts.prefix)}}`;
@@ -96,6 +110,12 @@ export function createExact(parts: ExactParts): Exact {
 
   const recordKey = (id: string): string => `${tag}r:${encodeKey(id)}`;
   const given = (): string => (parts.serverNow ? String(Math.floor(parts.serverNow())) : '');
+
+  /** The server's time lies between asking and hearing: an answer that was long on its way tells little, and must not mislead. */
+  function hearTime(nowMs: number, sentMs: number): void {
+    const heardMs = Math.max(sentMs, parts.now());
+    aheadMs = Math.min(Math.max(aheadMs, nowMs - heardMs), nowMs - sentMs);
+  }
 
   function placeOf({ counter, window }: Pick<Item, 'counter' | 'window'>): Place {
     const [kind, name] = windowName(window);
@@ -132,9 +152,10 @@ export function createExact(parts: ExactParts): Exact {
   /** Runs a script until its periods are those of the server's present. */
   async function run(client: RedisClient, script: Script, keys: readonly string[], args: () => string[]): Promise<number[]> {
     for (let tries = 0; ; tries++) {
+      const sentMs = parts.now();
       const reply = ((await runScript(client, script, keys, args())) as unknown[]).map(Number);
       const [status, nowMs] = reply as [number, number];
-      aheadMs = nowMs - parts.now();
+      hearTime(nowMs, sentMs);
       if (status !== 2) return reply;
       if (tries === MOST_TRIES) throw new Error('the clock of Redis jumps too far to find its day');
     }
@@ -197,7 +218,16 @@ export function createExact(parts: ExactParts): Exact {
   }
 
   async function settle(id: string, amounts: readonly number[]): Promise<Answered> {
-    const places = await placesOf(id);
+    try {
+      return await settleAt(id, amounts, await placesOf(id));
+    } catch (error) {
+      // Somebody else reserved under this id, and other items.
+      if (!`${error}`.includes(OTHER_KEYS) || !known.delete(id)) throw error;
+      return settleAt(id, amounts, await placesOf(id));
+    }
+  }
+
+  async function settleAt(id: string, amounts: readonly number[], places: readonly Place[]): Promise<Answered> {
     const keys = [seqKey, recordKey(id), ...places.map(({ key }) => key)];
     const [, atMs, seq] = (await run(parts.client, SCRIPTS.settle, keys, () => [
       given(),
@@ -234,32 +264,32 @@ export function createExact(parts: ExactParts): Exact {
     return reply.slice(2);
   }
 
-  async function adopt({ id, items, leaseMs, atMs }: Adopted, isCharged: boolean): Promise<Answered> {
+  async function adopt({ id, items, held, leaseMs, leaseEndMs, atMs }: Adopted, epoch: number): Promise<Answered> {
     const places = items.map(placeOf);
     remember(id, places, items, leaseMs);
     const keys = [seqKey, recordKey(id), ...places.map(({ key }) => key)];
-    const [, now, seq] = (await run(parts.client, SCRIPTS.adopt, keys, () => [
+    const [, toldMs, seq] = (await run(parts.client, SCRIPTS.adopt, keys, () => [
       given(),
-      String(leaseMs),
+      String(Math.max(0, Math.ceil(leaseEndMs - nowMs()))),
       String(keptAfterLease(items, leaseMs)),
       newBase(),
-      isCharged ? '0' : '1',
-      ...items.flatMap(({ amount }, index) => {
-        const place = places[index] as Place;
-        const own = [place.kind, place.window, String(whole(amount)), String(markOf(place, atMs))];
+      String(epoch),
+      ...places.flatMap((place, index) => {
+        const own = [place.kind, place.window, String(whole(held[index])), String(markOf(place, atMs))];
         return place.kind === 'd' ? [...own, ...periodsOf(place)] : own;
       }),
     ])) as [number, number, number];
-    return { atMs: now, seq };
+    return { atMs: toldMs, seq };
   }
 
-  async function merge(name: string, counted: readonly Counted[]): Promise<Answered> {
+  async function merge(name: string, counted: readonly Counted[], epoch: number): Promise<Answered> {
     const places = counted.map(placeOf);
     const keys = [seqKey, `${tag}m:${encodeKey(name)}`, ...places.map(({ key }) => key)];
     const [, atMs, seq] = (await run(parts.client, SCRIPTS.merge, keys, () => [
       given(),
       String(MERGED_MS),
       newBase(),
+      String(epoch),
       ...counted.flatMap(({ parts: list }, index) => {
         const place = places[index] as Place;
         const own = [place.kind, place.window, String(list.length), ...list.flat().map(String)];
@@ -269,18 +299,16 @@ export function createExact(parts: ExactParts): Exact {
     return { atMs, seq };
   }
 
-  async function beat(instance: string, keepMs: number) {
+  async function beat(instance: string, keepMs: number): Promise<Beat> {
     const args = () => [given(), instance, String(keepMs), newBase()];
-    const [, atMs, seq, instances] = (await run(parts.client, SCRIPTS.beat, [seqKey, `${tag}i`], args)) as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    return { atMs, seq, instances };
+    const reply = await run(parts.client, SCRIPTS.beat, [seqKey, `${tag}i`], args);
+    const [, atMs, seq, instances, process] = reply as [number, number, number, number, number];
+    return { atMs, seq, instances, run: process };
   }
 
-  const nowMs = (): number => (parts.serverNow ? parts.serverNow() : parts.now() + aheadMs);
+  function nowMs(): number {
+    return parts.serverNow ? parts.serverNow() : parts.now() + aheadMs;
+  }
 
   return { reserve, settle, renew, peek, adopt, merge, beat, nowMs };
 }

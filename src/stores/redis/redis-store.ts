@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { type Cancel, type Clock, systemClock } from '../../clock.js';
 import { OptionsError, SpillwayError } from '../../errors.js';
-import { leaseOf } from '../amounts.js';
-import type { Counted } from '../counters.js';
+import { leaseOf, whole } from '../amounts.js';
 import type { Full, Held, Item, ReserveHow, Store, StoreNotice } from '../store.js';
-import { type Breaker, createBreaker } from './breaker.js';
+import { clientFault, numberFault, prefixFault } from './check-options.js';
 import { checkServer } from './check-server.js';
 import type { RedisClient } from './client.js';
-import { Debts } from './debts.js';
-import { type Adopted, type Answered, createExact, EPOCH, type Exact } from './exact.js';
+import { createExact, type Exact } from './exact.js';
+import { Link, type Loss } from './link.js';
+import { type Ended, Mender, type Own } from './mender.js';
 import { createShares, type Shares } from './shares.js';
 
 export interface RedisStoreOptions {
@@ -31,7 +31,7 @@ export interface RedisStoreOptions {
 
 /** Counts in Redis, for all instances of one provider account. */
 export interface RedisStore extends Store {
-  /** Whether Redis does not answer, and every instance decides for itself. */
+  /** Whether every instance decides for itself: Redis does not answer, or has yet to hear what was spent without it. */
   readonly isAway: boolean;
   /** Instances that shared the counts when Redis was last heard. */
   readonly instances: number;
@@ -39,29 +39,16 @@ export interface RedisStore extends Store {
 }
 
 /** Instances say that they live so often, and count for so long after their last word, in milliseconds. */
-const BEAT_MS = 10_000;
+const BEAT_MS = 5_000;
 const ALIVE_MS = 35_000;
-/** Redis is asked again so often while it is away: between this and twice as long, in milliseconds. */
+/** Redis is asked again so often while it is away, up to twice as long while it does not answer, in milliseconds. */
 const PROBE_MS = 500;
-/** Counters told in one merge. */
-const MERGE_SIZE = 200;
-/** Reservations told at a time when Redis is back. */
-const AT_ONCE = 32;
-/** Reservations remembered that Redis has not confirmed, and settled ones that a failover may lose. */
-const MOST_UNSURE = 10_000;
-const MOST_RECENT = 1_000;
-const RECENT_MS = 10_000;
-
-/** A reservation of this instance, and what Redis knows of it. */
-interface Own extends Adopted {
-  /** `held`: there. `local`: decided here, nobody asked there. `unsure`: asked, and no answer came. */
-  state: 'held' | 'local' | 'unsure';
-  /** Its amounts have reached Redis, or will, with all that this instance has spent: only the reservation itself is missing there. */
-  isCharged: boolean;
-  /** What it came to, where Redis has yet to hear it. */
-  amounts: readonly number[] | undefined;
-  settledAtMs: number;
-}
+/**
+ * Good answers in a row before the common counts decide again, where there are other instances: each must have told what it spent
+ * alone. All of them look for Redis every second; after a loss one may only notice with its next beat.
+ */
+const GOOD_ANSWERS = 3;
+const GOOD_ANSWERS_AFTER_LOSS = BEAT_MS / PROBE_MS + GOOD_ANSWERS;
 
 /**
  * Counts in Redis: exactly one script for each decision, all budgets of a call together, by the server's clock. When Redis does not
@@ -90,47 +77,37 @@ class OverRedis implements RedisStore {
   readonly #parts: Parts;
   readonly #exact: Exact;
   readonly #shares: Shares;
-  readonly #breaker: Breaker = createBreaker();
-  readonly #debts = new Debts();
+  readonly #link: Link;
+  readonly #mender: Mender;
   readonly #instance = Math.floor(random() * 36 ** 10).toString(36);
-  /** Reservations that are not settled, and settled ones of which Redis has yet to hear. */
-  readonly #own = new Map<string, Own>();
-  /** Settled a moment ago: a failover may have lost that. */
-  #recent: Own[] = [];
-  /** Some of them have to be told again. */
-  #retold: Own[] = [];
-  /** Merges that Redis has not confirmed: each is sent under its name until it does. */
-  readonly #merges: { readonly name: string; readonly counted: readonly Counted[] }[] = [];
   #listener: ((notice: StoreNotice) => void) | undefined;
+  #instances: number;
   #hasStarted = false;
   #isClosed = false;
-  #instances: number;
-  #seq = 0;
-  #nextMerge = 0;
-  #postponed = 0;
-  #stopTimer: Cancel | undefined;
-  #mending: Promise<void> | undefined;
+  /** While Redis is away: how many good answers are missing. */
+  #missing = 0;
+  #timer: { readonly dueMs: number; readonly stop: Cancel } | undefined;
+  #isLooking = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#instances = parts.expectedInstances;
-    const now = () => parts.clock.now();
+    const { clock, client, readClient, prefix, timeoutMs, serverNow } = parts;
     const newEpoch = () => Math.floor(random() * 2 ** 20);
-    this.#exact = createExact({
-      client: parts.client,
-      readClient: parts.readClient,
-      prefix: parts.prefix,
-      now,
-      newEpoch,
-      serverNow: parts.serverNow,
-    });
+    this.#exact = createExact({ client, readClient, prefix, now: () => clock.now(), newEpoch, serverNow });
     // By the server's time, as what it is merged into.
-    const clock: Clock = { ...parts.clock, now: () => this.#exact.nowMs() };
-    this.#shares = createShares(clock, parts.maxKeys);
+    this.#shares = createShares({ ...clock, now: () => this.#exact.nowMs() }, parts.maxKeys);
+    this.#link = new Link({
+      clock,
+      timeoutMs,
+      onLoss: (loss) => this.#lost(loss),
+      onFailure: (error, isLast) => this.#failed(error, isLast),
+    });
+    this.#mender = new Mender(this.#exact, this.#link, this.#shares, this.#instance);
   }
 
   get isAway(): boolean {
-    return this.#breaker.isOpen;
+    return !this.#link.isOpen;
   }
 
   get instances(): number {
@@ -139,13 +116,14 @@ class OverRedis implements RedisStore {
 
   async reserve(id: string, items: readonly Item[], how: ReserveHow): Promise<Held | Full> {
     this.#start();
-    if (this.#breaker.isOpen) return this.#decide(id, items, how, 'local');
+    if (this.isAway) return this.#decide(id, items, how, 'no');
     try {
-      const { seq: _, ...decision } = await this.#ask(() => this.#exact.reserve(id, items, how));
+      const { seq, ...decision } = await this.#link.ask(() => this.#exact.reserve(id, items, how));
       this.#shares.see(items, decision.used);
-      if (decision.kind === 'full') return decision;
-      if (!this.#own.has(id)) this.#keep(id, items, how, decision.atMs, 'held');
-      this.#shares.hold(id, items, how);
+      if (decision.kind === 'held') {
+        this.#shares.hold(id, items, how);
+        this.#keep(id, items, how, decision.atMs, this.#link.isOfNow(seq) ? 'yes' : 'unsure');
+      }
       return decision;
     } catch (error) {
       if (this.#isClosed) throw error;
@@ -154,41 +132,33 @@ class OverRedis implements RedisStore {
   }
 
   async settle(id: string, amounts: readonly number[]): Promise<void> {
+    const ended = this.#mender.end(id, amounts) ?? this.#ofOthers(id, amounts);
     this.#shares.settle(id, amounts);
-    const own = this.#own.get(id);
-    if (own?.amounts) return;
-    if (own?.state === 'local') {
-      this.#own.delete(id);
-      this.#debts.add(own.items, amounts, own.atMs);
-      return;
-    }
-    if (own) {
-      own.amounts = amounts;
-      own.settledAtMs = this.#exact.nowMs();
-    }
-    if (this.#breaker.isOpen || own?.state === 'unsure') return this.#postpone(own);
+    if (!ended) return;
+    if (this.isAway || ended.isThere !== 'yes') return this.#owe(ended);
     try {
-      await this.#ask(() => this.#exact.settle(id, amounts));
-      if (own) this.#settled(own);
+      await this.#link.ask(() => this.#exact.settle(id, amounts));
+      this.#mender.told(ended);
     } catch {
-      this.#postpone(own);
+      this.#owe(ended);
     }
   }
 
   async renew(ids: readonly string[], leaseMs: number): Promise<void> {
     this.#shares.renew(ids, leaseMs);
-    if (this.#breaker.isOpen) return;
+    const there = this.#mender.renewed(ids, leaseOf(leaseMs));
+    if (this.isAway || there.length === 0) return;
     const renewing = async () => {
-      await this.#exact.renew(ids, leaseMs);
+      await this.#mender.renew(there, leaseMs);
       return undefined;
     };
-    await this.#ask(renewing).catch(() => {});
+    await renewing().catch((error) => this.#link.failed(error));
   }
 
   async peek(items: readonly Pick<Item, 'counter' | 'window'>[]): Promise<readonly number[]> {
-    if (this.#breaker.isOpen) return this.#shares.peek(items);
+    if (this.isAway) return this.#shares.peek(items);
     try {
-      return await this.#within(this.#exact.peek(items));
+      return await this.#link.inTime(this.#exact.peek(items));
     } catch {
       return this.#shares.peek(items);
     }
@@ -199,123 +169,47 @@ class OverRedis implements RedisStore {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
+    this.#timer?.stop();
+    this.#timer = undefined;
+    // Nobody else will tell it; what does not get through stays charged as it was held.
+    if (!this.isAway && this.#mender.hasMore) await this.#mender.mend().catch(() => {});
   }
 
   /** Decides without Redis. `unsure`: it was asked, and may have held the id or hold it yet. */
-  async #decide(id: string, items: readonly Item[], how: ReserveHow, state: 'local' | 'unsure'): Promise<Held | Full> {
-    const known = this.#own.get(id);
+  async #decide(id: string, items: readonly Item[], how: ReserveHow, isThere: 'no' | 'unsure'): Promise<Held | Full> {
     const decision = await this.#shares.reserve(id, items, how, this.#instances);
-    if (!known && (decision?.kind === 'held' || state === 'unsure')) {
-      const own = this.#keep(id, items, how, this.#exact.nowMs(), state);
-      if (decision?.kind !== 'held') {
-        // Should it be held there, it is given back.
-        own.amounts = items.map(() => 0);
-        this.#postpone(own);
-      }
+    const atMs = this.#exact.nowMs();
+    if (decision?.kind === 'held') this.#keep(id, items, how, atMs, isThere);
+    else if (isThere === 'unsure') {
+      // Should it be held there, it is given back.
+      this.#owe({ ...ownOf(id, items, how, atMs, isThere), amounts: items.map(() => 0), endedAtMs: atMs });
     }
     if (decision) return decision;
     throw new SpillwayError('SPILLWAY_STORE_AWAY', 'Redis does not answer, and a budget of this call is closed without it');
   }
 
-  #keep(id: string, items: readonly Item[], how: ReserveHow, atMs: number, state: Own['state']): Own {
-    const own: Own = {
-      id,
-      items,
-      leaseMs: leaseOf(how.leaseMs),
-      atMs,
-      state,
-      isCharged: false,
-      amounts: undefined,
-      settledAtMs: 0,
-    };
-    this.#own.set(id, own);
-    return own;
+  #keep(id: string, items: readonly Item[], how: ReserveHow, atMs: number, isThere: Own['isThere']): void {
+    this.#mender.keep(ownOf(id, items, how, atMs, isThere));
+    if (isThere !== 'yes') this.#tellSoon();
   }
 
-  /** What Redis has to hear later: a settlement of something that it holds, or may hold. */
-  #postpone(own: Own | undefined): void {
-    if (!own) return;
-    own.state = 'unsure';
-    this.#postponed++;
-    if (this.#postponed > MOST_UNSURE) this.#forgetOldest();
-    if (!this.#breaker.isOpen) this.#schedule(PROBE_MS);
+  #owe(ended: Ended): void {
+    this.#mender.owe(ended);
+    this.#tellSoon();
   }
 
-  /** Leases and windows end by themselves: what is forgotten stays charged for as long, which is too strict and never too lax. */
-  #forgetOldest(): void {
-    for (const [id, own] of this.#own) {
-      if (!own.amounts) continue;
-      this.#own.delete(id);
-      this.#postponed--;
-      return;
-    }
+  /** A settlement of what another instance holds; `undefined`: it is settled already, or nothing that Redis must hear. */
+  #ofOthers(id: string, amounts: readonly number[]): Ended | undefined {
+    if (this.#mender.owes(id)) return undefined;
+    // A reservation that was refused for want of an answer is made sure of like this: it would be one of each request.
+    if (this.isAway && amounts.every((amount) => !(amount > 0))) return undefined;
+    const nowMs = this.#exact.nowMs();
+    return { ...ownOf(id, [], { leaseMs: 0 }, nowMs, 'yes'), amounts, endedAtMs: nowMs };
   }
 
-  #settled(own: Own): void {
-    this.#own.delete(own.id);
-    this.#recent.push(own);
-    const oldestMs = this.#exact.nowMs() - RECENT_MS;
-    while (this.#recent.length > MOST_RECENT || (this.#recent[0] && this.#recent[0].settledAtMs < oldestMs)) this.#recent.shift();
-  }
-
-  // ---- asking
-
-  /** Asks Redis, in time, and listens to what its answer says of the counts. */
-  async #ask<T extends Partial<Answered> | undefined>(command: () => Promise<T>): Promise<T> {
-    const seenSeq = this.#seq;
-    try {
-      const answer = await this.#within(command());
-      this.#breaker.succeeded(this.#parts.clock.now());
-      this.#hear(answer?.seq, seenSeq);
-      return answer;
-    } catch (error) {
-      this.#failed(error);
-      throw error;
-    }
-  }
-
-  #within<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const { clock, timeoutMs } = this.#parts;
-      const stop = clock.after(timeoutMs, () => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), true);
-      answer.then(
-        (value) => {
-          stop();
-          resolve(value);
-        },
-        (error) => {
-          stop();
-          reject(error);
-        },
-      );
-    });
-  }
-
-  #failed(error: unknown): void {
-    if (!this.#breaker.failed(this.#parts.clock.now()) || this.#isClosed) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    this.#tell('away', `Redis does not answer (${reason}); each instance decides by the onStoreError of its budgets`);
-    this.#schedule(PROBE_MS * (1 + random()));
-  }
-
-  /** @param seenSeq - what was known before the command was sent: less can only be told by counts that have forgotten */
-  #hear(seq: number | undefined, seenSeq: number): void {
-    if (seq === undefined) return;
-    const isLost = seenSeq > 0 && (seq < seenSeq || epochOf(seq) !== epochOf(seenSeq));
-    // Another answer may have told of the loss already.
-    if (isLost && this.#seq >= seenSeq && epochOf(this.#seq) === epochOf(seenSeq)) {
-      const hasLostAll = epochOf(seq) !== epochOf(seenSeq);
-      this.#seq = seq;
-      if (hasLostAll) this.#tellAllAnew();
-      else this.#tellRecentAnew();
-      this.#mend().catch((error) => this.#failed(error));
-    } else if (!isLost) this.#seq = Math.max(this.#seq, seq);
-  }
-
-  // ---- mending
+  // ---- looking after Redis
 
   #start(): void {
     if (this.#hasStarted || this.#isClosed) return;
@@ -330,121 +224,92 @@ class OverRedis implements RedisStore {
     this.#schedule(BEAT_MS);
   }
 
-  #schedule(ms: number): void {
-    if (this.#isClosed) return;
-    this.#stopTimer?.();
-    this.#stopTimer = this.#parts.clock.after(ms, () => {
-      this.#stopTimer = undefined;
-      void this.#tick();
-    });
+  #tellSoon(): void {
+    if (!this.isAway) this.#schedule(PROBE_MS);
   }
 
-  async #tick(): Promise<void> {
-    const wasAway = this.#breaker.isOpen;
+  /** Looks after Redis in so long, or sooner when that is due already. */
+  #schedule(ms: number): void {
+    if (this.#isClosed) return;
+    const { clock } = this.#parts;
+    const dueMs = clock.now() + ms;
+    if (this.#timer && this.#timer.dueMs <= dueMs) return;
+    this.#timer?.stop();
+    const stop = clock.after(ms, () => {
+      this.#timer = undefined;
+      void this.#look();
+    });
+    this.#timer = { dueMs, stop };
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return this.#schedule(PROBE_MS);
+    this.#isLooking = true;
+    const wasAway = this.isAway;
+    const isAnswered = await this.#beatAndMend(wasAway);
+    if (isAnswered && wasAway && --this.#missing <= 0) await this.#comeBack();
+    this.#isLooking = false;
+    if (this.isAway) this.#schedule(isAnswered ? PROBE_MS : PROBE_MS * (1 + random()));
+    else this.#schedule(this.#mender.hasMore ? PROBE_MS : BEAT_MS);
+  }
+
+  async #beatAndMend(wasAway: boolean): Promise<boolean> {
     try {
       await this.#beat();
-      await this.#mend();
-      if (wasAway) {
-        this.#breaker.close();
-        this.#shares.forgetGrants();
-        this.#tell('back', 'Redis answers again, and was told what was spent without it');
-        // What was decided while it was being told.
-        await this.#mend();
-      }
+      await this.#mender.mend();
+      return true;
     } catch (error) {
-      if (!wasAway) this.#failed(error);
+      if (wasAway) this.#missing = Math.max(this.#missing, this.#peersAnswers(GOOD_ANSWERS));
+      else this.#link.failed(error);
+      return false;
     }
-    if (this.#breaker.isOpen) this.#schedule(PROBE_MS * (1 + random()));
-    else this.#schedule(this.#hasMore ? PROBE_MS : BEAT_MS);
+  }
+
+  async #comeBack(): Promise<void> {
+    this.#link.resume();
+    this.#shares.endGrants();
+    this.#tell('back', 'Redis answers again, and was told what was spent without it');
+    // What was decided while it was being told.
+    await this.#mender
+      .mend()
+      .then(() => this.#mender.renewAll())
+      .catch((error) => this.#link.failed(error));
   }
 
   async #beat(): Promise<void> {
-    const seenSeq = this.#seq;
-    const { instances, seq } = await this.#within(this.#exact.beat(this.#instance, ALIVE_MS));
-    this.#instances = Math.max(this.#parts.expectedInstances, instances);
-    this.#hear(seq, seenSeq);
+    const { instances } = await this.#link.beat(() => this.#exact.beat(this.#instance, ALIVE_MS));
+    // After an outage the others may not have had their turn.
+    const least = this.isAway ? this.#instances : this.#parts.expectedInstances;
+    this.#instances = Math.max(least, instances);
   }
 
-  /** The counts begin anew: everything that this instance has spent has to be told. Now, before anything new is among it. */
-  #tellAllAnew(): void {
-    this.#tell('lost', 'Redis has lost its counts; what this instance spent is told to it anew');
-    this.#debts.clear();
-    this.#merges.length = 0;
-    this.#retold = [];
-    const counted = [...this.#shares.counted()];
-    for (let at = 0; at < counted.length; at += MERGE_SIZE) this.#addMerge(counted.slice(at, at + MERGE_SIZE));
-    for (const own of this.#own.values()) {
-      own.state = 'unsure';
-      own.isCharged = true;
-    }
-  }
-
-  /** The counts went back a little, as when a replica takes over that had not heard everything. */
-  #tellRecentAnew(): void {
-    this.#tell('lost', 'Redis has lost its last moments; what this instance did in them is told to it anew');
-    this.#retold = [...this.#recent];
-    for (const own of this.#own.values()) own.state = own.state === 'held' ? 'unsure' : own.state;
-  }
-
-  #addMerge(counted: readonly Counted[]): void {
-    if (counted.length > 0) this.#merges.push({ name: `${this.#instance}-${this.#nextMerge++}`, counted });
-  }
-
-  get #hasMore(): boolean {
-    return this.#postponed > 0 || this.#debts.size > 0 || this.#merges.length > 0 || this.#retold.length > 0;
-  }
-
-  /** Tells Redis what it does not know yet. One after the other: nothing is told twice. */
-  #mend(): Promise<void> {
-    const mending = (this.#mending ?? Promise.resolve()).then(() => this.#tellRest());
-    this.#mending = mending.catch(() => {});
-    return mending;
-  }
-
-  async #tellRest(): Promise<void> {
-    while (this.#debts.size > 0) this.#addMerge(this.#debts.take(MERGE_SIZE));
-    for (let next = this.#merges[0]; next; next = this.#merges[0]) {
-      const { name, counted } = next;
-      await this.#patiently(() => this.#exact.merge(name, counted));
-      // It may have been dropped meanwhile: what all had to be told anew is in others.
-      if (this.#merges[0] === next) this.#merges.shift();
-    }
-    const retold = this.#retold;
-    this.#retold = [];
-    await inTurns(retold, (own) => this.#retell(own));
-    const unknown = [...this.#own.values()].filter(({ state }) => state !== 'held');
-    await inTurns(unknown, (own) => this.#adopt(own));
-  }
-
-  /** Makes Redis know a reservation, and how it was settled. */
-  async #adopt(own: Own): Promise<void> {
-    // From now on its settlement has to find it there.
-    own.state = 'unsure';
-    await this.#patiently(() => this.#exact.adopt(own, own.isCharged));
-    const { amounts } = own;
-    if (!amounts) {
-      own.state = 'held';
+  #failed(error: unknown, isLast: boolean): void {
+    if (this.#isClosed) return;
+    if (!isLast) {
+      this.#schedule(PROBE_MS);
       return;
     }
-    await this.#patiently(() => this.#exact.settle(own.id, amounts));
-    if (this.#own.delete(own.id)) this.#postponed = Math.max(0, this.#postponed - 1);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#missing = this.#peersAnswers(GOOD_ANSWERS);
+    this.#tell('away', `Redis does not answer (${reason}); each instance decides by the onStoreError of its budgets`);
+    this.#schedule(PROBE_MS * (1 + random()));
   }
 
-  async #retell(own: Own): Promise<void> {
-    const { id, amounts } = own;
-    await this.#patiently(() => this.#exact.adopt(own, false));
-    if (amounts) await this.#patiently(() => this.#exact.settle(id, amounts));
-  }
-
-  /** Mending is nobody's request: it may take longer than one. */
-  async #patiently<T>(command: () => Promise<T>): Promise<T> {
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.#within(command());
-      } catch (error) {
-        if (tries === 2) throw error;
-      }
+  #lost(loss: Loss): void {
+    this.#mender.lost(loss);
+    this.#schedule(0);
+    if (loss === 'recent') {
+      this.#tell('lost', 'Redis has lost its last moments; what this instance did in them is told to it anew');
+      return;
     }
+    // Until this and the other instances have told theirs, the counts are too low for anybody to go by.
+    this.#link.suspend();
+    this.#missing = this.#peersAnswers(GOOD_ANSWERS_AFTER_LOSS);
+    this.#tell('lost', 'Redis has lost its counts; every instance tells it anew what it spent, and decides for itself meanwhile');
+  }
+
+  #peersAnswers(answers: number): number {
+    return this.#instances > 1 ? answers : 1;
   }
 
   #tell(code: StoreNotice['code'], message: string): void {
@@ -456,32 +321,26 @@ class OverRedis implements RedisStore {
   }
 }
 
+function ownOf(id: string, items: readonly Item[], how: ReserveHow, atMs: number, isThere: Own['isThere']): Own {
+  const leaseMs = leaseOf(how.leaseMs);
+  const held = items.map(({ amount }) => whole(amount));
+  return { id, items, held, leaseMs, leaseEndMs: atMs + leaseMs, atMs, from: how.from, isThere };
+}
+
 /** From 0 to 1. Nobody has to be able to repeat it, and instances must not agree. */
 const random = (): number => randomInt(2 ** 32) / 2 ** 32;
-
-const epochOf = (seq: number): number => Math.floor(seq / EPOCH);
-
-async function inTurns<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
-  for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(each));
-}
 
 function checkOptions(
   client: RedisClient,
   { prefix, timeoutMs, expectedInstances, maxKeys, readClient }: Omit<Parts, 'client' | 'clock'>,
 ): void {
-  const faults: string[] = [];
-  const isClient = (given: unknown) => typeof (given as RedisClient | undefined)?.evalsha === 'function';
-  if (!isClient(client))
-    faults.push('redisStore(client) needs a client with evalsha and eval; give one like new Redis(url) of ioredis');
-  if (!isClient(readClient)) faults.push('readClient must be a client like the first; leave it out to ask that one');
-  if (typeof prefix !== 'string' || !/^[\x21-\x7a|~]{1,64}$/.test(prefix))
-    faults.push('prefix must be 1 to 64 characters of printable ASCII without spaces and braces; give one like "chat"');
-  const number = (name: string, value: number, most: number) => {
-    if (!Number.isInteger(value) || value < 1 || value > most)
-      faults.push(`${name} must be a whole number from 1 to ${most.toLocaleString('en-US')}, got ${String(value)}`);
-  };
-  number('timeoutMs', timeoutMs, 10_000);
-  number('expectedInstances', expectedInstances, 10_000);
-  number('maxKeys', maxKeys, 10_000_000);
+  const faults = [
+    clientFault('redisStore(client)', client),
+    clientFault('readClient', readClient),
+    prefixFault(prefix),
+    numberFault('timeoutMs', timeoutMs, 10_000),
+    numberFault('expectedInstances', expectedInstances, 10_000),
+    numberFault('maxKeys', maxKeys, 10_000_000),
+  ].filter((fault) => fault !== undefined);
   if (faults.length > 0) throw new OptionsError(faults);
 }

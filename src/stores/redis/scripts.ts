@@ -37,6 +37,12 @@ local function nextSeq(base)
   return seq
 end
 
+-- The caller means counts of one epoch. When these are of another: their sequence.
+local function seqOfOther(raw, epoch, base)
+  local seq = raw and tonumber(raw) or nextSeq(base)
+  if floor(seq / 4294967296) ~= tonumber(epoch) then return seq end
+end
+
 local function slotAt(now, ms) return floor(now * SLOTS / ms) end
 local function leavesAt(slot, ms) return ceil((slot + SLOTS + 1) * ms / SLOTS) end
 
@@ -274,6 +280,9 @@ local function saveRecord(key, record, now)
 end
 `;
 
+/** A settlement named other counters than its reservation has. */
+export const OTHER_KEYS = 'SPILLWAY keys of another reservation';
+
 /** How long a settled id is remembered, in milliseconds. */
 export const SETTLED_MS = 120_000;
 
@@ -431,7 +440,7 @@ if not record then
   call('SET', KEYS[2], 'S', 'PX', ARGV[2])
   return { 0, now, seq }
 end
-if #record.holds ~= #KEYS - 2 then return redis.error_reply('SPILLWAY keys of another reservation') end
+if #record.holds ~= #KEYS - 2 then return redis.error_reply('${OTHER_KEYS}') end
 
 local at = 4 + #record.holds
 local plain = {}
@@ -536,15 +545,17 @@ return reply
 
 /**
  * Takes up a reservation that was decided elsewhere, whatever the limits, unless its id is known here.
- * KEYS: sequence, record, then one for each item. ARGV: now, lease, kept, base of the sequence, 1 to charge it too, then for each item
- * kind, window, amount, where it is dated, and five starts of periods for a calendar.
- * Reply: 1 taken up, 0 known already, 2 periods not of now; now; sequence.
+ * KEYS: sequence, record, then one for each item. ARGV: now, rest of the lease, kept, base of the sequence, epoch it is meant for, then
+ * for each item kind, window, amount, where it is dated, and five starts of periods for a calendar.
+ * Reply: 1 taken up, 0 known already or another epoch, 2 periods not of now; now; sequence.
  */
 const ADOPT = `${COMMON}
 local now = clock(ARGV[1])
 local lease, kept = tonumber(ARGV[2]), tonumber(ARGV[3])
 local raws = call('MGET', KEYS[1], KEYS[2])
-if recordOf(raws[2], now) then return { 0, now, tonumber(raws[1] or 0) } end
+local other = seqOfOther(raws[1], ARGV[5], ARGV[4])
+if other then return { 0, now, other } end
+if recordOf(raws[2], now) then return { 0, now, tonumber(raws[1]) } end
 local prefix = #KEYS[1] - 1
 local record = { lease = lease, kept = kept, forgetAt = now + lease + kept, holds = {} }
 local at = 6
@@ -568,11 +579,11 @@ for _, hold in ipairs(record.holds) do
   elseif hold.kind == 's' then
     local ring = Ring.load(call('GET', hold.key), now, tonumber(hold.window))
     hold.era = ring.era
-    if ARGV[5] == '1' and hold.mark >= Ring.first(ring) then
+    if hold.mark >= Ring.first(ring) then
       Ring.chargeLate(ring, hold.mark, hold.held)
       Ring.save(hold.key, ring, now)
     end
-  elseif ARGV[5] == '1' and hold.mark >= hold.periods[1] then
+  elseif hold.mark >= hold.periods[1] then
     local count = Count.load(call('GET', hold.key), hold.periods)
     Count.add(count, hold.mark, hold.held)
     Count.save(hold.key, count, now)
@@ -584,15 +595,18 @@ return { 1, now, seq }
 
 /**
  * Adds what was spent elsewhere, whatever the limits, once for each name of a merge.
- * KEYS: sequence, the merge's name, then one for each counter. ARGV: now, how long to remember the merge, base of the sequence, then for
- * each counter kind, window, number of parts, mark and amount of each, and five starts of periods for a calendar.
- * Reply: 1 merged, 0 it was merged already, 2 periods not of now; now; sequence.
+ * KEYS: sequence, the merge's name, then one for each counter. ARGV: now, how long to remember the merge, base of the sequence, epoch it
+ * is meant for, then for each counter kind, window, number of parts, mark and amount of each, and five starts of periods for a calendar.
+ * Reply: 1 merged, 0 it was merged already or another epoch, 2 periods not of now; now; sequence.
  */
 const MERGE = `${COMMON}
 local now = clock(ARGV[1])
-if call('EXISTS', KEYS[2]) == 1 then return { 0, now, tonumber(call('GET', KEYS[1]) or 0) } end
+local raws = call('MGET', KEYS[1], KEYS[2])
+local other = seqOfOther(raws[1], ARGV[4], ARGV[3])
+if other then return { 0, now, other } end
+if raws[2] then return { 0, now, tonumber(raws[1]) } end
 local counters = {}
-local at = 4
+local at = 5
 for i = 3, #KEYS do
   local counter = { key = KEYS[i], kind = ARGV[at], window = ARGV[at + 1], parts = {} }
   local n = tonumber(ARGV[at + 2])
@@ -631,7 +645,7 @@ return { 1, now, seq }
 
 /**
  * Says that an instance lives. KEYS: sequence, members. ARGV: now, instance, how long a word counts, base of the sequence.
- * Reply: 1; now; sequence; instances.
+ * Reply: 1; now; sequence; instances; a number of the server process, which another one does not have; 0 where it may not be asked.
  */
 const BEAT = `${COMMON}
 local now = clock(ARGV[1])
@@ -640,7 +654,9 @@ call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[2])
 call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - keep))
 call('PEXPIRE', KEYS[2], ARGV[3])
 local seq = call('GET', KEYS[1])
-return { 1, now, seq and tonumber(seq) or nextSeq(ARGV[4]), call('ZCARD', KEYS[2]) }
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%x%x%x%x%x%x%x%x%x%x)') or '0'
+return { 1, now, seq and tonumber(seq) or nextSeq(ARGV[4]), call('ZCARD', KEYS[2]), tonumber(run, 16) }
 `;
 
 /** KEYS: sequence, record. ARGV: now. Reply: name, kind and window of each item that a live id holds. */

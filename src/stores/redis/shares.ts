@@ -18,9 +18,18 @@ export interface Shares {
   /** What the common counts last told of money budgets: how much of them was left. */
   see(items: readonly Item[], used: readonly number[]): void;
   /** The common counts answer again: what was granted on the strength of the last look is void. */
-  forgetGrants(): void;
-  /** All that this instance has spent inside the windows that run now. */
-  counted(): Iterable<Counted>;
+  endGrants(): void;
+  /** All that this instance has spent inside the windows that run now, without what these reservations hold. */
+  counted(isApart: (id: string) => boolean): Iterable<Counted>;
+  /** What a reservation of this instance holds now; `undefined` once it is settled or forgotten. */
+  holding(id: string): readonly number[] | undefined;
+}
+
+/** What may be spent of a counter on the strength of the last look: from this sum of our own to that one. */
+interface Grant {
+  readonly item: Item;
+  readonly from: number;
+  readonly until: number;
 }
 
 /** Counters whose last state is remembered. */
@@ -34,7 +43,7 @@ export function createShares(clock: Clock, maxKeys: number): Shares {
   const own = new InMemory(clock, maxKeys);
   /** What was left of a counter when it was last seen, and in this outage the sum up to which it may be used. */
   const left = new Map<string, number>();
-  const grants = new Map<string, number>();
+  const grants = new Map<string, Grant>();
 
   /** The item as this instance may decide about it; `undefined`: not at all. */
   async function shareOf(item: Item, instances: number): Promise<Item | undefined> {
@@ -50,14 +59,22 @@ export function createShares(clock: Clock, maxKeys: number): Shares {
   }
 
   async function grantOf(item: Item, instances: number): Promise<number | undefined> {
-    const granted = grants.get(item.counter);
-    if (granted !== undefined) return granted;
-    const rest = left.get(item.counter);
+    const name = nameOf(item);
+    const granted = grants.get(name);
+    if (granted !== undefined) return granted.until;
+    const rest = left.get(name);
     if (rest === undefined) return undefined;
-    const [used = 0] = await own.peek([item]);
-    const until = used + Math.floor((rest / instances) * LAST_SEEN_RATIO);
-    grants.set(item.counter, until);
+    const [from = 0] = await own.peek([item]);
+    const until = from + Math.floor((rest / instances) * LAST_SEEN_RATIO);
+    grants.set(name, { item, from, until });
     return until;
+  }
+
+  /** Ends a grant. What was spent of it is no longer left, whether or not the counter is seen again before the next outage. */
+  async function endGrant(name: string, { item, from }: Grant): Promise<void> {
+    grants.delete(name);
+    const [until = 0] = await own.peek([item]);
+    left.set(name, Math.max(0, (left.get(name) ?? 0) - Math.max(0, until - from)));
   }
 
   return {
@@ -95,11 +112,20 @@ export function createShares(clock: Clock, maxKeys: number): Shares {
     see(items, used) {
       items.forEach((item, index) => {
         if (item.onStoreError !== 'last-seen') return;
-        if (left.size >= MOST_SEEN) left.delete(left.keys().next().value as string);
-        left.set(item.counter, Math.max(0, item.limit - (used[index] ?? 0)));
+        const name = nameOf(item);
+        grants.delete(name);
+        // The one seen longest ago goes first.
+        if (!left.delete(name) && left.size >= MOST_SEEN) left.delete(left.keys().next().value as string);
+        left.set(name, Math.max(0, item.limit - (used[index] ?? 0)));
       });
     },
-    forgetGrants: () => grants.clear(),
-    counted: () => own.counted(),
+    endGrants: () => void Promise.all([...grants].map(([name, grant]) => endGrant(name, grant))),
+    counted: (isApart) => own.counted(isApart),
+    holding: (id) => own.holding(id),
   };
+}
+
+/** What a counter is known by: one counter name may be in several windows. */
+function nameOf({ counter, window }: Item): string {
+  return window.kind === 'sliding' ? `${window.ms} ${counter}` : `${Object.values(window).join(' ')} ${counter}`;
 }
