@@ -103,6 +103,7 @@ export function createExact(parts: ExactParts): Exact {
   const seqKey = `${tag}q`;
   const newBase = (): string => String(parts.newEpoch() * EPOCH);
   const calendars = new Map<string, (nowMs: number) => Period>();
+  const periods = new Map<string, { readonly startMs: number; readonly endMs: number; readonly starts: readonly string[] }>();
   const known = new Map<string, Known>();
   const hand = new ClockHand(known);
   /** How far the server's clock is ahead of ours when it last told. */
@@ -138,15 +139,20 @@ export function createExact(parts: ExactParts): Exact {
     return place.kind === 's' ? slotAt(atMs, Number(place.window)) : calendarOf(place)(atMs).startMs;
   }
 
-  /** Previous, current and three later starts of the periods around the server's present. */
-  function periodsOf(place: Place): string[] {
+  /** Previous, current and three later starts of the periods around the server's present. Found once for each period: that is slow. */
+  function periodsOf(place: Place): readonly string[] {
+    const nowMs = parts.now() + aheadMs;
+    const known = periods.get(place.window);
+    if (known && nowMs >= known.startMs && nowMs < known.endMs) return known.starts;
     const calendar = calendarOf(place);
-    const { previousMs, startMs, endMs } = calendar(parts.now() + aheadMs);
+    const { previousMs, startMs, endMs } = calendar(nowMs);
     const second = calendar(endMs).endMs;
     const third = calendar(second).endMs;
     // The calendar remembers one period: the present one is asked for again.
     calendar(startMs);
-    return [previousMs, startMs, endMs, second, third].map(String);
+    const starts = [previousMs, startMs, endMs, second, third].map(String);
+    periods.set(place.window, { startMs, endMs, starts });
+    return starts;
   }
 
   /** Runs a script until its periods are those of the server's present. */

@@ -10,8 +10,10 @@ export interface Script {
  * What all scripts have in common. The arithmetic is that of the memory store, line by line, so that both give equal answers to
  * equal commands; Lua's numbers are the same doubles.
  *
- * Values are MessagePack: whole numbers exact to 2^53, small ones small.
- * - a sliding window: era, pacedUntilMs, head slot, its amount, then the older slots as (distance from head, amount), oldest first
+ * A sliding window is a packed string: bytes of an older slot's amount, era, pacedUntilMs, head slot, its amount, sum of the older slots;
+ * then each of these, oldest first, as last byte of the slot and amount. A decision reads and writes the head alone.
+ *
+ * The other values are MessagePack: whole numbers exact to 2^53, small ones small.
  * - a calendar: period, used, previous period, previous used
  * - what is running: a sorted set of `amount|id` by the end of the lease; `+` is in it when amounts other than 1 may be
  * - a reservation: lease, kept, forgetAtMs, then for each item name, kind, window, held, mark, era, paceMs; `S` once it is settled
@@ -21,6 +23,7 @@ local SLOTS = 60
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local pack, unpack_ = cmsgpack.pack, cmsgpack.unpack
 local call = redis.call
+local format = string.format
 
 local function clock(given)
   if given ~= '' then return tonumber(given) end
@@ -32,7 +35,7 @@ local function nextSeq(base)
   local seq = call('INCR', KEYS[1])
   if seq == 1 then
     seq = tonumber(base) + 1
-    call('SET', KEYS[1], string.format('%.0f', seq))
+    call('SET', KEYS[1], format('%.0f', seq))
   end
   return seq
 end
@@ -46,74 +49,116 @@ end
 local function slotAt(now, ms) return floor(now * SLOTS / ms) end
 local function leavesAt(slot, ms) return ceil((slot + SLOTS + 1) * ms / SLOTS) end
 
+local byte, sub = string.byte, string.sub
+local spack, sunpack = struct.pack, struct.unpack
+
+-- A window as its string has it: the older slots stay packed, and are looked at one by one where they matter.
+local HEADER = '<BI4dddd'
+local TAIL = 38
+local ENTRY = { [2] = '<BI2', [4] = '<BI4', [8] = '<Bd' }
+local MOST = { [2] = 65535, [4] = 4294967295 }
 local Ring = {}
 
 function Ring.load(raw, now, ms)
   local slot = slotAt(now, ms)
-  local ring = { ms = ms, slot = slot, era = 0, paced = 0, head = slot, amount = 0, slots = {}, amounts = {}, n = 0 }
-  if raw then
-    local v = unpack_(raw)
-    ring.era, ring.paced, ring.head, ring.amount = v[1], v[2], v[3], v[4]
-    for i = 5, #v, 2 do
-      ring.n = ring.n + 1
-      ring.slots[ring.n], ring.amounts[ring.n] = ring.head - v[i], v[i + 1]
-    end
+  if not raw then
+    return { ms = ms, slot = slot, width = 2, era = 0, paced = 0, head = slot, amount = 0, sum = 0, raw = '', at = 1 }
   end
-  if ring.head - slot > 2 * SLOTS then
-    for i = 1, ring.n do ring.amount = ring.amount + ring.amounts[i] end
-    ring.head, ring.n, ring.slots, ring.amounts, ring.paced, ring.era = slot, 0, {}, {}, 0, ring.era + 1
+  local width, era, paced, head, amount, sum = sunpack(HEADER, raw)
+  if head - slot > 2 * SLOTS then
+    return { ms = ms, slot = slot, width = 2, era = era + 1, paced = 0, head = slot, amount = amount + sum, sum = 0, raw = '', at = 1 }
   end
-  return ring
+  return { ms = ms, slot = slot, width = width, era = era, paced = paced, head = head, amount = amount, sum = sum, raw = raw, at = TAIL,
+    was = paced }
 end
 
 function Ring.save(key, ring, now)
-  local v = { ring.era, ring.paced, ring.head, ring.amount }
-  for i = 1, ring.n do
-    v[3 + 2 * i], v[4 + 2 * i] = ring.head - ring.slots[i], ring.amounts[i]
-  end
   local px = max(leavesAt(ring.head, ring.ms) - now, ring.paced - now, 0) + 1000
-  call('SET', key, pack(v), 'PX', string.format('%.0f', ceil(px)))
+  local value = spack(HEADER, ring.width, ring.era, ring.paced, ring.head, ring.amount, ring.sum)
+  if ring.at == TAIL and ring.paced == ring.was then
+    -- Nothing but the head has changed, and it ends when it did.
+    call('SETRANGE', key, 0, value)
+    return
+  end
+  if ring.at <= #ring.raw then value = value .. sub(ring.raw, ring.at) end
+  call('SET', key, value, 'PX', format('%.0f', ceil(px)))
 end
 
 function Ring.first(ring) return max(ring.head, ring.slot) - SLOTS end
 
+-- Slots older than the head are at most SLOTS behind it: their last byte tells them apart.
+local function behind(ring, i) return (ring.head - byte(ring.raw, i)) % 256 end
+local function amountAt(ring, i)
+  local _, amount = sunpack(ENTRY[ring.width], ring.raw, i)
+  return amount
+end
+
+-- Where the slots from first on begin, and what they hold.
+local function inside(ring, first)
+  local i, sum, most = ring.at, ring.sum, ring.head - first
+  while i <= #ring.raw and behind(ring, i) > most do
+    sum = sum - amountAt(ring, i)
+    i = i + ring.width + 1
+  end
+  return i, sum
+end
+
 function Ring.used(ring)
   local first = Ring.first(ring)
   if ring.head < first then return 0 end
-  local used = ring.amount
-  for i = 1, ring.n do if ring.slots[i] >= first then used = used + ring.amounts[i] end end
-  return used
+  local _, sum = inside(ring, first)
+  return sum + ring.amount
+end
+
+-- Puts a slot where bytes from i to j - 1 are; without an amount it takes them out.
+local function put(ring, i, j, slot, amount)
+  if not amount then
+    ring.raw, ring.at = sub(ring.raw, ring.at, i - 1) .. sub(ring.raw, j), 1
+    return
+  end
+  if amount > (MOST[ring.width] or amount) then
+    local width = amount > MOST[4] and 8 or 4
+    local wide = {}
+    for k = ring.at, #ring.raw, ring.width + 1 do
+      wide[#wide + 1] = spack(ENTRY[width], byte(ring.raw, k), amountAt(ring, k))
+    end
+    local narrow = ring.width + 1
+    i, j = (i - ring.at) / narrow * (width + 1) + 1, (j - ring.at) / narrow * (width + 1) + 1
+    ring.raw, ring.at, ring.width = table.concat(wide), 1, width
+  end
+  ring.raw, ring.at = sub(ring.raw, ring.at, i - 1) .. spack(ENTRY[ring.width], slot % 256, amount) .. sub(ring.raw, j), 1
+end
+
+-- Where slot is, and where the next one begins; the same place twice when it is not there.
+local function find(ring, slot)
+  local step, distance = ring.width + 1, ring.head - slot
+  local i = #ring.raw + 1
+  while i > ring.at do
+    local d = behind(ring, i - step)
+    if d == distance then return i - step, i end
+    if d > distance then return i, i end
+    i = i - step
+  end
+  return i, i
 end
 
 function Ring.charge(ring, slot, amount)
   if slot > ring.head then
     local first = slot - SLOTS
     if ring.head < first then
-      ring.n, ring.slots, ring.amounts = 0, {}, {}
+      ring.raw, ring.at, ring.sum = '', 1, 0
     else
-      local slots, amounts, n = {}, {}, 0
-      for i = 1, ring.n do
-        if ring.slots[i] >= first then
-          n = n + 1
-          slots[n], amounts[n] = ring.slots[i], ring.amounts[i]
-        end
-      end
+      ring.at, ring.sum = inside(ring, first)
       if ring.amount > 0 then
-        n = n + 1
-        slots[n], amounts[n] = ring.head, ring.amount
+        local last = #ring.raw + 1
+        ring.sum = ring.sum + ring.amount
+        put(ring, last, last, ring.head, ring.amount)
       end
-      ring.n, ring.slots, ring.amounts = n, slots, amounts
     end
-    ring.head, ring.amount = slot, 0
+    ring.head, ring.amount, ring.was = slot, 0, false
   end
   ring.amount = ring.amount + amount
   return ring.head
-end
-
-function Ring.position(ring, slot)
-  local i = ring.n + 1
-  while i > 1 and ring.slots[i - 1] >= slot do i = i - 1 end
-  return i
 end
 
 function Ring.chargeLate(ring, slot, amount)
@@ -121,14 +166,9 @@ function Ring.chargeLate(ring, slot, amount)
     Ring.charge(ring, slot, amount)
     return
   end
-  local i = Ring.position(ring, slot)
-  if i <= ring.n and ring.slots[i] == slot then
-    ring.amounts[i] = ring.amounts[i] + amount
-  else
-    table.insert(ring.slots, i, slot)
-    table.insert(ring.amounts, i, amount)
-    ring.n = ring.n + 1
-  end
+  local i, j = find(ring, slot)
+  ring.sum = ring.sum + amount
+  put(ring, i, j, slot, (i < j and amountAt(ring, i) or 0) + amount)
 end
 
 function Ring.refund(ring, slot, amount)
@@ -136,31 +176,28 @@ function Ring.refund(ring, slot, amount)
     ring.amount = ring.amount - min(amount, ring.amount)
     return
   end
-  local i = Ring.position(ring, slot)
-  if i > ring.n or ring.slots[i] ~= slot then return end
-  local taken = min(amount, ring.amounts[i])
-  if taken == ring.amounts[i] then
-    table.remove(ring.slots, i)
-    table.remove(ring.amounts, i)
-    ring.n = ring.n - 1
-  else
-    ring.amounts[i] = ring.amounts[i] - taken
-  end
+  if slot > ring.head or slot < ring.head - SLOTS then return end
+  local i, j = find(ring, slot)
+  if i == j then return end
+  local held = amountAt(ring, i)
+  local taken = min(amount, held)
+  ring.sum = ring.sum - taken
+  put(ring, i, j, slot, taken < held and held - taken or nil)
 end
 
-function Ring.isOpen(ring, hold) return hold.era == ring.era and hold.mark >= Ring.first(ring) end
+function Ring.isOpen(ring, era, mark) return era == ring.era and mark >= Ring.first(ring) end
 
 -- -1: it fits; -2: never.
 function Ring.wait(ring, now, ask)
-  local sum = Ring.used(ring) + ask.need
+  local sum = ask.used + ask.need
   local wait = 0
   if sum > ask.refuseAt then
     wait = -2
     local first, moved, movedSlot = Ring.first(ring), ask.moved, ask.source and ask.source.mark or 0
-    for i = 1, ring.n do
-      local slot = ring.slots[i]
-      if slot >= first then
-        sum = sum - (ring.amounts[i] - (slot == movedSlot and moved or 0))
+    if ring.head >= first then
+      for i = inside(ring, first), #ring.raw, ring.width + 1 do
+        local slot = ring.head - behind(ring, i)
+        sum = sum - (amountAt(ring, i) - (slot == movedSlot and moved or 0))
         if sum <= ask.refuseAt then
           wait = leavesAt(slot, ring.ms) - now
           break
@@ -197,7 +234,7 @@ end
 
 function Count.save(key, count, now)
   local px = max(count.periods[4], count.period) - now + 3600000
-  call('SET', key, pack({ count.period, count.used, count.previous, count.previousUsed }), 'PX', string.format('%.0f', px))
+  call('SET', key, pack({ count.period, count.used, count.previous, count.previousUsed }), 'PX', format('%.0f', px))
 end
 
 function Count.at(count, period)
@@ -230,7 +267,7 @@ end
 local Running = {}
 
 function Running.used(key, now)
-  local live = '(' .. string.format('%.0f', now)
+  local live = '(' .. format('%.0f', now)
   if not call('ZSCORE', key, '+') then return call('ZCOUNT', key, live, '+inf') end
   local sum = 0
   for _, member in ipairs(call('ZRANGEBYSCORE', key, live, '+inf')) do
@@ -239,15 +276,15 @@ function Running.used(key, now)
   return sum
 end
 
-function Running.member(amount, id) return string.format('%.0f', amount) .. '|' .. id end
+function Running.member(amount, id) return format('%.0f', amount) .. '|' .. id end
 
 function Running.add(key, id, amount, endMs, now)
-  call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+  call('ZREMRANGEBYSCORE', key, '-inf', format('%.0f', now))
   if amount == 0 or endMs <= now then return end
-  call('ZADD', key, string.format('%.0f', endMs), Running.member(amount, id))
+  call('ZADD', key, format('%.0f', endMs), Running.member(amount, id))
   if amount ~= 1 then call('ZADD', key, '+inf', '+') end
   local px = endMs - now + 1000
-  if call('PTTL', key) < px then call('PEXPIRE', key, string.format('%.0f', px)) end
+  if call('PTTL', key) < px then call('PEXPIRE', key, format('%.0f', px)) end
 end
 
 -- Periods of a calendar as the caller computed them: previous, current, and the starts of three later ones. Nil: it is not now.
@@ -265,18 +302,20 @@ local function recordOf(raw, now)
   if now >= v[3] then return nil end
   local record = { lease = v[1], kept = v[2], forgetAt = v[3], holds = {} }
   for i = 4, #v, 7 do
-    record.holds[#record.holds + 1] =
+    record.holds[(i + 3) / 7] =
       { name = v[i], kind = v[i + 1], window = v[i + 2], held = v[i + 3], mark = v[i + 4], era = v[i + 5], pace = v[i + 6] }
   end
   return record
 end
 
 local function saveRecord(key, record, now)
-  local v = { record.lease, record.kept, record.forgetAt }
+  local v, n = { record.lease, record.kept, record.forgetAt }, 3
   for _, hold in ipairs(record.holds) do
-    for _, value in ipairs({ hold.name, hold.kind, hold.window, hold.held, hold.mark, hold.era, hold.pace }) do v[#v + 1] = value end
+    v[n + 1], v[n + 2], v[n + 3], v[n + 4] = hold.name, hold.kind, hold.window, hold.held
+    v[n + 5], v[n + 6], v[n + 7] = hold.mark, hold.era, hold.pace
+    n = n + 7
   end
-  call('SET', key, pack(v), 'PX', string.format('%.0f', max(1, record.forgetAt - now)))
+  call('SET', key, pack(v), 'PX', format('%.0f', max(1, record.forgetAt - now)))
 end
 `;
 
@@ -338,7 +377,7 @@ for i, ask in ipairs(asks) do
     if ask.kind == 's' then
       ask.ring = Ring.load(raw, now, tonumber(ask.window))
       ask.used = Ring.used(ask.ring)
-      if source and Ring.isOpen(ask.ring, source) then ask.moved = min(ask.amount, source.held) end
+      if source and Ring.isOpen(ask.ring, source.era, source.mark) then ask.moved = min(ask.amount, source.held) end
     else
       ask.count = Count.load(raw, ask.periods)
       ask.used = Count.at(ask.count, ask.periods[2])
@@ -378,23 +417,23 @@ end
 reply[3] = nextSeq(ARGV[4])
 local id = string.sub(KEYS[2], prefix + 3)
 local fromId = string.sub(KEYS[3], prefix + 3)
-local record = { lease = lease, kept = kept, forgetAt = now + lease + kept, holds = {} }
+local record, n = { lease, kept, now + lease + kept }, 3
 for i, ask in ipairs(asks) do
-  local hold = { name = ask.name, kind = ask.kind, window = ask.window, held = ask.amount, mark = 0, era = 0, pace = 0 }
+  local mark, era, pace = 0, 0, 0
   local source, moved = ask.source, ask.moved
   if ask.kind == 's' then
     local ring = ask.ring
     if moved > 0 then
       Ring.refund(ring, source.mark, moved)
-      hold.pace = takePace(source, moved)
+      pace = takePace(source, moved)
       source.held = source.held - moved
     end
-    hold.mark = Ring.charge(ring, ring.slot, ask.amount)
-    hold.era = ring.era
+    mark = Ring.charge(ring, ring.slot, ask.amount)
+    era = ring.era
     if ask.amount > moved and ask.paced then
       local step = ring.ms / 0.95 * min(1, (ask.amount - moved) / ask.limit)
       ring.paced = max(now, ring.paced) + step
-      hold.pace = hold.pace + step
+      pace = pace + step
     end
     Ring.save(ask.key, ring, now)
     used[i] = Ring.used(ring)
@@ -403,24 +442,26 @@ for i, ask in ipairs(asks) do
       Count.add(ask.count, source.mark, -moved)
       source.held = source.held - moved
     end
-    hold.mark = ask.periods[2]
-    Count.add(ask.count, hold.mark, ask.amount)
+    mark = ask.periods[2]
+    Count.add(ask.count, mark, ask.amount)
     Count.save(ask.key, ask.count, now)
-    used[i] = Count.at(ask.count, hold.mark)
+    used[i] = Count.at(ask.count, mark)
   else
     if moved > 0 then
       call('ZREM', ask.key, Running.member(source.held, fromId))
       source.held = source.held - moved
       if source.held > 0 then Running.add(ask.key, fromId, source.held, source.mark, now) end
     end
-    hold.mark = now + lease
-    Running.add(ask.key, id, ask.amount, hold.mark, now)
+    mark = now + lease
+    Running.add(ask.key, id, ask.amount, mark, now)
     used[i] = Running.used(ask.key, now)
   end
-  record.holds[i] = hold
+  record[n + 1], record[n + 2], record[n + 3], record[n + 4] = ask.name, ask.kind, ask.window, ask.amount
+  record[n + 5], record[n + 6], record[n + 7] = mark, era, pace
+  n = n + 7
 end
 if from then saveRecord(KEYS[3], from, now) end
-saveRecord(KEYS[2], record, now)
+call('SET', KEYS[2], pack(record), 'PX', format('%.0f', max(1, lease + kept)))
 for _, sum in ipairs(used) do reply[#reply + 1] = sum end
 return reply
 `;
@@ -433,54 +474,60 @@ return reply
 const SETTLE = `${COMMON}
 local now = clock(ARGV[1])
 local raws = call('MGET', KEYS[1], KEYS[2])
-local record = recordOf(raws[2], now)
-if record == 'S' then return { 0, now, tonumber(raws[1] or 0) } end
-if not record then
+if raws[2] == 'S' then return { 0, now, tonumber(raws[1] or 0) } end
+local record = raws[2] and unpack_(raws[2])
+if not record or now >= record[3] then
   local seq = nextSeq(ARGV[3])
   call('SET', KEYS[2], 'S', 'PX', ARGV[2])
   return { 0, now, seq }
 end
-if #record.holds ~= #KEYS - 2 then return redis.error_reply('${OTHER_KEYS}') end
+local count = #KEYS - 2
+if #record ~= 3 + 7 * count then return redis.error_reply('${OTHER_KEYS}') end
 
-local at = 4 + #record.holds
-local plain = {}
-for i, hold in ipairs(record.holds) do
-  hold.key, hold.amount = KEYS[i + 2], tonumber(ARGV[i + 3])
-  if hold.kind == 'd' then
-    hold.periods = periodsAt(at, now)
-    if not hold.periods then return { 2, now } end
+-- What of the record is looked at: kind, window, held, mark, era and pace of an item begin after its name.
+local at = 4 + count
+local plain, calendars = {}, {}
+for i = 1, count do
+  local kind = record[7 * i - 2]
+  if kind == 'd' then
+    calendars[i] = periodsAt(at, now)
+    if not calendars[i] then return { 2, now } end
     at = at + 5
   end
-  if hold.kind ~= 'c' then plain[#plain + 1] = hold.key end
+  if kind ~= 'c' then plain[#plain + 1] = KEYS[i + 2] end
 end
 local values = #plain > 0 and call('MGET', unpack(plain)) or {}
 local nextValue = 0
 local seq = nextSeq(ARGV[3])
-local id = string.sub(KEYS[2], #KEYS[1] + 2)
-for _, hold in ipairs(record.holds) do
-  local amount, held = hold.amount, hold.held
-  if hold.kind == 'c' then
-    call('ZREM', hold.key, Running.member(held, id))
+local id = sub(KEYS[2], #KEYS[1] + 2)
+for i = 1, count do
+  local key, amount, field = KEYS[i + 2], tonumber(ARGV[i + 3]), 7 * i - 2
+  local kind, held, mark = record[field], record[field + 2], record[field + 3]
+  if kind == 'c' then
+    call('ZREM', key, Running.member(held, id))
   else
     nextValue = nextValue + 1
     local raw = values[nextValue]
-    if hold.kind == 's' then
-      local ring = Ring.load(raw, now, tonumber(hold.window))
-      local isOpen = Ring.isOpen(ring, hold)
-      if amount > held then
-        if isOpen then Ring.chargeLate(ring, hold.mark, amount - held) else Ring.charge(ring, ring.slot, amount - held) end
-        Ring.save(hold.key, ring, now)
-      elseif amount < held and isOpen then
-        Ring.refund(ring, hold.mark, held - amount)
-        ring.paced = ring.paced - takePace(hold, held - amount)
-        Ring.save(hold.key, ring, now)
+    if kind == 's' then
+      if amount ~= held then
+        local ring = Ring.load(raw, now, tonumber(record[field + 1]))
+        local isOpen = Ring.isOpen(ring, record[field + 4], mark)
+        if amount > held then
+          if isOpen then Ring.chargeLate(ring, mark, amount - held) else Ring.charge(ring, ring.slot, amount - held) end
+          Ring.save(key, ring, now)
+        elseif isOpen then
+          local pace = record[field + 5]
+          Ring.refund(ring, mark, held - amount)
+          if pace ~= 0 then ring.paced = ring.paced - pace * min(1, (held - amount) / held) end
+          Ring.save(key, ring, now)
+        end
       end
     else
-      local count = Count.load(raw, hold.periods)
-      local isOpen = hold.mark >= hold.periods[1]
+      local counted = Count.load(raw, calendars[i])
+      local isOpen = mark >= calendars[i][1]
       if amount > held or isOpen then
-        Count.add(count, isOpen and hold.mark or hold.periods[2], amount - held)
-        Count.save(hold.key, count, now)
+        Count.add(counted, isOpen and mark or calendars[i][2], amount - held)
+        Count.save(key, counted, now)
       end
     end
   end
@@ -650,8 +697,8 @@ return { 1, now, seq }
 const BEAT = `${COMMON}
 local now = clock(ARGV[1])
 local keep = tonumber(ARGV[3])
-call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[2])
-call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - keep))
+call('ZADD', KEYS[2], format('%.0f', now), ARGV[2])
+call('ZREMRANGEBYSCORE', KEYS[2], '-inf', format('%.0f', now - keep))
 call('PEXPIRE', KEYS[2], ARGV[3])
 local seq = call('GET', KEYS[1])
 local info = redis.pcall('INFO', 'server')
