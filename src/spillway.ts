@@ -28,7 +28,10 @@ export interface Gate<Scopes extends string = string> extends Omit<Jobs, 'identi
   usage(query: UsageQuery): Promise<readonly Tally[]>;
   /** @returns a function that takes the listener off again */
   on<E extends EventName>(event: E, listener: Listener<E>): () => void;
-  /** Resolves when tokens can be counted exactly; before that they are estimated by character class. */
+  /**
+   * Resolves when tokens can be counted exactly, and the store answers as fast as it will; before that they are estimated by character
+   * class, and the first decisions may take longer. A store that is away is waited for a few seconds.
+   */
   ready(): Promise<void>;
   /** Ends every timer and sends all waiters away. What is held returns by its lease. Idempotent. */
   close(): Promise<void>;
@@ -47,9 +50,10 @@ export function createSpillway<const Scopes extends string = never>(options: Opt
   const { events, ledger, line, keeper, registry, tokenizer } = core;
   const readBody = createJsonBodyReader(resolved.bodyBytes);
   if (resolved.logger) logRequests(events, resolved.logger);
-  const ready = () => tokenizer.ready(encodingsOf(core));
+  const load = () => tokenizer.ready(encodingsOf(core));
   // Loading takes a while and would otherwise hit the first request.
-  void ready().catch(() => {});
+  void load().catch(() => {});
+  const ready = async () => void (await Promise.all([load(), resolved.store.ready?.()]));
 
   return {
     ...createJobs(core, undefined, (given) => readIdentity(given, resolved.scopes).identity),

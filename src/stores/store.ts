@@ -104,6 +104,8 @@ export interface Store {
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
   /** What each counter holds now; charges nothing. Only `counter` and `window` of the items matter. */
   peek(items: readonly Pick<Item, 'counter' | 'window'>[]): Promise<readonly number[]>;
+  /** Resolves when the store answers as fast as it ever will, or in a few seconds when it does not answer at all. Never rejects. */
+  ready?(): Promise<void>;
   /** Hears notices; one listener, set by the gate. */
   onNotice?(listener: (notice: StoreNotice) => void): void;
   /** Ends whatever the store itself started. Idempotent. */

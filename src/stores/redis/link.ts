@@ -81,8 +81,8 @@ export class Link {
     return answer;
   }
 
-  inTime<T>(answer: Promise<T>): Promise<T> {
-    const { clock, timeoutMs } = this.#parts;
+  inTime<T>(answer: Promise<T>, timeoutMs = this.#parts.timeoutMs): Promise<T> {
+    const { clock } = this.#parts;
     return new Promise((resolve, reject) => {
       const stop = clock.after(timeoutMs, () => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), true);
       answer.then(

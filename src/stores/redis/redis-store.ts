@@ -41,6 +41,8 @@ export interface RedisStore extends Store {
 /** Instances say that they live so often, and count for so long after their last word, in milliseconds. */
 const BEAT_MS = 5_000;
 const ALIVE_MS = 35_000;
+/** Longest wait for a connection before the first request, in milliseconds. */
+const READY_MS = 3_000;
 /** Redis is asked again so often while it is away, up to twice as long while it does not answer, in milliseconds. */
 const PROBE_MS = 500;
 /**
@@ -112,6 +114,17 @@ class OverRedis implements RedisStore {
 
   get instances(): number {
     return this.#instances;
+  }
+
+  /** Connects, and makes Redis know the scripts: the first decisions would otherwise take longer than anybody waits. */
+  async ready(): Promise<void> {
+    this.#start();
+    const id = `ready-${this.#instance}`;
+    const warm = async () => {
+      await this.#exact.reserve(id, [], { leaseMs: 0 });
+      await this.#exact.settle(id, []);
+    };
+    await this.#link.inTime(warm(), READY_MS).catch(() => {});
   }
 
   async reserve(id: string, items: readonly Item[], how: ReserveHow): Promise<Held | Full> {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { OptionsError } from '../../../src/errors.js';
 import { redisStore } from '../../../src/stores/redis/index.js';
 import { createRedisStore } from '../../../src/stores/redis/redis-store.js';
+import { SCRIPTS } from '../../../src/stores/redis/scripts.js';
 import { until } from '../../support/loopback.js';
 import { createFaultProxy, type FaultProxy } from '../../support/redis/fault-proxy.js';
 import { type RedisServer, startRedis } from '../../support/redis/server.js';
@@ -211,6 +212,28 @@ describe('while Redis is away', () => {
 
     await comeBack(rig);
     expect((await counts(second))[0]).toBeLessThanOrEqual(10);
+  });
+});
+
+describe('getting ready', () => {
+  it('makes the server know what it will be asked, over a client that has yet to connect', async () => {
+    const own = await startRedis();
+    const { store, client } = openStore(own.port);
+
+    await store.ready?.();
+
+    const shas = [SCRIPTS.reserve.sha, SCRIPTS.settle.sha];
+    expect(await client.call('SCRIPT', 'EXISTS', ...shas)).toEqual([1, 1]);
+    expect(store.isAway).toBe(false);
+    await own.stop();
+  });
+
+  it('ends when nobody answers, and waits on nothing then', async () => {
+    const own = await startRedis();
+    await own.stop();
+    const { store } = openStore(own.port);
+
+    await expect(store.ready?.()).resolves.toBeUndefined();
   });
 });
 
