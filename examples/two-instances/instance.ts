@@ -15,9 +15,12 @@ export interface Instance {
   close(): Promise<void>;
 }
 
+/** Instances, crowd, provider and Redis share one machine here: an answer may take a while. */
+const SHARED = { expectedInstances: 2, timeoutMs: 2_000 };
+
 export async function startInstance(redis: RedisClient, baseURL: string, tokensPerMinute: number): Promise<Instance> {
   const gate = createSpillway({
-    store: redisStore(redis),
+    store: redisStore(redis, SHARED),
     models: { 'gpt-4o': { budgets: [{ tokens: tokensPerMinute, per: 'minute' }] } },
     ladder: [staticAnswer('We are busy; please try again shortly.')],
   });

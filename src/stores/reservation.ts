@@ -50,11 +50,12 @@ export function createKeeper({ store, clock, leaseMs, stallMs, onStoreError }: K
   const renew = async (ids: readonly string[]) => store.renew(ids, leaseMs);
 
   async function end(id: string, amounts: readonly number[]): Promise<void> {
-    live.delete(id);
     try {
       await store.settle(id, amounts);
     } catch (error) {
       onStoreError('settle', error);
+    } finally {
+      live.delete(id);
     }
   }
 

@@ -93,6 +93,8 @@ function createServer(port: number, config: readonly string[]): RedisServer {
   async function end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     if (!child) return;
     const ended = once(child, 'exit');
+    // Nothing else may keep this process up until then.
+    child.ref();
     child.kill(signal);
     await ended;
   }
