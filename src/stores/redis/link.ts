@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { createBreaker } from './breaker.js';
 import { type Answered, epochOf } from './exact.js';
+import { waitForAnswer } from './wait-for-answer.js';
 
 /** What Redis has lost: `all`, when its counts begin anew; `recent`, when they went back a little. */
 export type Loss = 'all' | 'recent';
@@ -84,7 +85,7 @@ export class Link {
   inTime<T>(answer: Promise<T>, timeoutMs = this.#parts.timeoutMs): Promise<T> {
     const { clock } = this.#parts;
     return new Promise((resolve, reject) => {
-      const stop = clock.after(timeoutMs, () => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), true);
+      const stop = waitForAnswer(clock, timeoutMs, reject);
       answer.then(
         (value) => {
           stop();

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js';
+import { waitForAnswer } from './wait-for-answer.js';
 
 export interface PatienceParts {
   readonly clock: Clock;
@@ -39,7 +40,7 @@ export function createPatience({ clock, timeoutMs, most, mostBytes = Infinity }:
         if (isBusy(bytes)) return reject(new Error(`Redis has not answered ${unanswered} commands yet`));
         unanswered++;
         unansweredBytes += bytes;
-        const stop = clock.after(timeoutMs, () => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), true);
+        const stop = waitForAnswer(clock, timeoutMs, reject);
         const end = () => {
           stop();
           unanswered--;

@@ -15,8 +15,8 @@ export interface RedisStoreOptions {
   /** Stores with the same prefix count together. Names the hash tag of all keys. @defaultValue `'spillway'` */
   readonly prefix?: string;
   /**
-   * How long an answer is waited for, in milliseconds, 1 to 10,000; after that the budgets' `onStoreError` decides. The client's own
-   * time-outs play no part. @defaultValue 50
+   * How long an answer is waited for, in milliseconds, 1 to 10,000; after that the budgets' `onStoreError` decides. What the process
+   * itself does meanwhile does not count: an answer that has arrived is heard. The client's own time-outs play no part. @defaultValue 50
    */
   readonly timeoutMs?: number;
   /** At least so many instances are taken to share the limits while Redis is away, 1 to 10,000. @defaultValue 1 */
@@ -39,7 +39,7 @@ export interface RedisStore extends Store {
 }
 
 /** Instances say that they live so often, and count for so long after their last word, in milliseconds. */
-const BEAT_MS = 5_000;
+const BEAT_MS = 2_000;
 const ALIVE_MS = 35_000;
 /** Longest wait for a connection before the first request, in milliseconds. */
 const READY_MS = 3_000;
@@ -132,7 +132,8 @@ class OverRedis implements RedisStore {
     if (this.isAway) return this.#decide(id, items, how, 'no');
     try {
       const { seq, ...decision } = await this.#link.ask(() => this.#exact.reserve(id, items, how));
-      this.#shares.see(items, decision.used);
+      // Counts that were lost show too much of what is left.
+      if (!this.isAway) this.#shares.see(items, decision.used);
       if (decision.kind === 'held') {
         this.#shares.hold(id, items, how);
         this.#keep(id, items, how, decision.atMs, this.#link.isOfNow(seq) ? 'yes' : 'unsure');

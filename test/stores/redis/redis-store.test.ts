@@ -1,8 +1,9 @@
 import { Redis as Redis6 } from 'ioredis6';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.js';
 import { OptionsError } from '../../../src/errors.js';
 import { redisStore } from '../../../src/stores/redis/index.js';
-import { createRedisStore } from '../../../src/stores/redis/redis-store.js';
+import { createRedisStore, type RedisStore } from '../../../src/stores/redis/redis-store.js';
 import { SCRIPTS } from '../../../src/stores/redis/scripts.js';
 import { until } from '../../support/loopback.js';
 import { createFaultProxy, type FaultProxy } from '../../support/redis/fault-proxy.js';
@@ -234,6 +235,47 @@ describe('getting ready', () => {
     const { store } = openStore(own.port);
 
     await expect(store.ready?.()).resolves.toBeUndefined();
+  });
+});
+
+describe('counts that were lost', () => {
+  it('grant no money: what is left is taken from the last look before', async () => {
+    const own = await startRedis();
+    const stores = [0, 1].map(() => openStore(own.port, { prefix, expectedInstances: 2 }).store);
+    const [one, other] = stores as [RedisStore, RedisStore];
+    const all = money(10);
+    expect((await one.reserve('all', [{ ...all, amount: all.limit }], HOW)).kind).toBe('held');
+    expect((await other.reserve('none', [all], HOW)).kind).toBe('full');
+
+    await own.cli('FLUSHALL');
+    const answers: string[] = [];
+    for (let round = 0; round < 10; round++)
+      for (const store of stores) answers.push((await store.reserve(`again-${answers.length}`, [all], HOW)).kind);
+
+    // One decision of each may go by the empty counts: it is how they notice.
+    expect(answers.filter((kind) => kind === 'held').length).toBeLessThanOrEqual(2);
+    await own.stop();
+  });
+});
+
+describe('a process that is busy', () => {
+  const work = (ms: number) => {
+    const endMs = performance.now() + ms;
+    while (performance.now() < endMs);
+  };
+
+  it('hears what Redis answered in time, however late it looks', async () => {
+    const { store, notices } = openStore(server.port, { prefix, timeoutMs: 20, clock: systemClock });
+    await store.ready?.();
+
+    for (let round = 0; round < 8; round++) {
+      const asked = Array.from({ length: 5 }, (_, at) => store.reserve(`${round}-${at}`, [tokens(1)], HOW));
+      work(100);
+      await Promise.all(asked);
+    }
+
+    expect({ isAway: store.isAway, notices }).toEqual({ isAway: false, notices: [] });
+    expect(await counts(tokens(0))).toEqual([40]);
   });
 });
 
