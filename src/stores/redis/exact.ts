@@ -7,7 +7,8 @@ import type { Counted } from '../counters.js';
 import type { Full, Held, Item, ReserveHow, Window } from '../store.js';
 import { keptAfterLease } from '../unsettled.js';
 import { type RedisClient, runScript } from './client.js';
-import { OTHER_KEYS, SCRIPTS, type Script, SETTLED_MS } from './scripts.js';
+import { OTHER_KEYS } from './lua/decide.js';
+import { SCRIPTS, type Script, SETTLED_MS } from './scripts.js';
 
 /** A decision of the shared counts, with its place in their history. */
 export type Decision = (Held | Full) & {
