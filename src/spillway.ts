@@ -2,6 +2,7 @@ import { type Core, createCore } from './core.js';
 import { type Exchange, passExchange } from './http/exchange.js';
 import { createJsonBodyReader } from './http/json-body.js';
 import { readIdentity } from './identity.js';
+import { createJobs, type Jobs } from './jobs.js';
 import { cheaperModel } from './ladder/cheaper-model.js';
 import { queue } from './ladder/queue.js';
 import { createMount } from './mount.js';
@@ -11,7 +12,6 @@ import type { Tally, UsageQuery } from './observe/ledger.js';
 import { logRequests } from './observe/log.js';
 import { type Snapshot, takeSnapshot } from './observe/snapshot.js';
 import { type Options, resolveOptions } from './options.js';
-import { createJobs, type Jobs } from './passage.js';
 import { memoryStore } from './stores/memory.js';
 import { encodingFor } from './tokens/encodings.js';
 

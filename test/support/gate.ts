@@ -1,8 +1,8 @@
 import type { Call, Outcome, Usage } from '../../src/call.js';
 import { type Core, createCore } from '../../src/core.js';
 import { openaiChat } from '../../src/dialects/openai-chat.js';
+import type { Jobs } from '../../src/jobs.js';
 import { type Options, resolveOptions } from '../../src/options.js';
-import type { Jobs } from '../../src/passage.js';
 import { createSpillway } from '../../src/spillway.js';
 import { memoryStore } from '../../src/stores/memory.js';
 import type { Store, Window } from '../../src/stores/store.js';
