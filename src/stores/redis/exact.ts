@@ -1,26 +1,15 @@
-import { createCalendar, type Period } from '../../budget/calendar.js';
-import { slotAt } from '../../budget/ring.js';
 import { encodeKey } from '../../identity.js';
 import { leaseOf, whole } from '../amounts.js';
 import { ClockHand } from '../clock-hand.js';
 import type { Counted } from '../counters.js';
-import type { Full, Held, Item, ReserveHow, Window } from '../store.js';
+import type { Item, ReserveHow } from '../store.js';
 import { keptAfterLease } from '../unsettled.js';
+import { createBatch } from './batch.js';
 import { type RedisClient, runScript } from './client.js';
+import { type Answered, type Deciding, type Decision, deliver, encode } from './decisions.js';
 import { OTHER_KEYS } from './lua/decide.js';
-import { SCRIPTS, type Script, SETTLED_MS } from './scripts.js';
-
-/** A decision of the shared counts, with its place in their history. */
-export type Decision = (Held | Full) & {
-  /** Grows by one with each change; changes alone have one of their own. */
-  readonly seq: number;
-};
-
-/** What a settlement or renewal tells of the shared counts. */
-export interface Answered {
-  readonly seq: number;
-  readonly atMs: number;
-}
+import { type Place, Places } from './places.js';
+import { SCRIPTS, type Script } from './scripts.js';
 
 /** The counts themselves: one round trip for each command, no word about what happens when Redis does not answer. */
 export interface Exact {
@@ -74,13 +63,6 @@ export interface ExactParts {
   readonly serverNow?: (() => number) | undefined;
 }
 
-/** Kind, window and counter of an item, as keys and scripts know them. */
-interface Place {
-  readonly key: string;
-  readonly kind: 's' | 'd' | 'c';
-  readonly window: string;
-}
-
 interface Known {
   readonly places: readonly Place[];
   forgetAtMs: number;
@@ -100,18 +82,17 @@ const LOOKS = 2;
 export const epochOf = (seq: number): number => Math.floor(seq / EPOCH);
 
 export function createExact(parts: ExactParts): Exact {
-  const tag = `{${encodeKey(parts.prefix)}}`;
-  const seqKey = `${tag}q`;
   const newBase = (): string => String(parts.newEpoch() * EPOCH);
-  const calendars = new Map<string, (nowMs: number) => Period>();
-  const periods = new Map<string, { readonly startMs: number; readonly endMs: number; readonly starts: readonly string[] }>();
   const known = new Map<string, Known>();
   const hand = new ClockHand(known);
   /** How far the server's clock is ahead of ours when it last told. */
   let aheadMs = 0;
+  const places = new Places(parts.prefix, () => parts.now() + aheadMs);
+  const { sequence } = places;
+  const decide = createBatch<Deciding>((together) => void decideTogether(together));
 
-  const recordKey = (id: string): string => `${tag}r:${encodeKey(id)}`;
   const given = (): string => (parts.serverNow ? String(Math.floor(parts.serverNow())) : '');
+  const startsOf = (place: Place): string[] => (place.kind === 'd' ? places.startsOf(place).map(String) : []);
 
   /** The server's time lies between asking and hearing: an answer that was long on its way tells little, and must not mislead. */
   function hearTime(nowMs: number, sentMs: number): void {
@@ -119,142 +100,102 @@ export function createExact(parts: ExactParts): Exact {
     aheadMs = Math.min(Math.max(aheadMs, nowMs - heardMs), nowMs - sentMs);
   }
 
-  function placeOf({ counter, window }: Pick<Item, 'counter' | 'window'>): Place {
-    const [kind, name] = windowName(window);
-    return { key: `${tag}${kind}${name}:${counter}`, kind, window: name };
-  }
-
-  function calendarOf({ window }: Place): (nowMs: number) => Period {
-    let calendar = calendars.get(window);
-    if (!calendar) {
-      const [unit, timeZone] = window.split('@', 2) as ['day' | 'month', string];
-      calendar = createCalendar(unit, timeZone);
-      calendars.set(window, calendar);
-    }
-    return calendar;
-  }
-
-  /** Where an item that was decided at `atMs` is dated. */
-  function markOf(place: Place, atMs: number): number {
-    if (place.kind === 'c') return 0;
-    return place.kind === 's' ? slotAt(atMs, Number(place.window)) : calendarOf(place)(atMs).startMs;
-  }
-
-  /** Previous, current and three later starts of the periods around the server's present. Found once for each period: that is slow. */
-  function periodsOf(place: Place): readonly string[] {
-    const nowMs = parts.now() + aheadMs;
-    const known = periods.get(place.window);
-    if (known && nowMs >= known.startMs && nowMs < known.endMs) return known.starts;
-    const calendar = calendarOf(place);
-    const { previousMs, startMs, endMs } = calendar(nowMs);
-    const second = calendar(endMs).endMs;
-    const third = calendar(second).endMs;
-    // The calendar remembers one period: the present one is asked for again.
-    calendar(startMs);
-    const starts = [previousMs, startMs, endMs, second, third].map(String);
-    periods.set(place.window, { startMs, endMs, starts });
-    return starts;
-  }
-
   /** Runs a script until its periods are those of the server's present. */
-  async function run(client: RedisClient, script: Script, keys: readonly string[], args: () => string[]): Promise<number[]> {
+  async function run(
+    client: RedisClient,
+    script: Script,
+    ask: () => { readonly keys: readonly string[]; readonly args: readonly string[] },
+  ): Promise<unknown[]> {
     for (let tries = 0; ; tries++) {
       const sentMs = parts.now();
-      const reply = ((await runScript(client, script, keys, args())) as unknown[]).map(Number);
-      const [status, nowMs] = reply as [number, number];
-      hearTime(nowMs, sentMs);
-      if (status !== 2) return reply;
+      const { keys, args } = ask();
+      const reply = (await runScript(client, script, keys, args)) as unknown[];
+      hearTime(Number(reply[1]), sentMs);
+      if (Number(reply[0]) !== 2) return reply;
       if (tries === MOST_TRIES) throw new Error('the clock of Redis jumps too far to find its day');
     }
   }
 
-  function remember(id: string, places: readonly Place[], items: readonly Item[], leaseMs: number): void {
-    const keptMs = keptAfterLease(items, leaseMs);
-    known.set(id, { places, keptMs, forgetAtMs: parts.now() + leaseMs + keptMs });
+  /** The same, of scripts that reply with numbers alone. */
+  async function runFor<T extends number[]>(
+    client: RedisClient,
+    script: Script,
+    keys: readonly string[],
+    args: () => readonly string[],
+  ): Promise<T> {
+    return (await run(client, script, () => ({ keys, args: args() }))).map(Number) as T;
+  }
+
+  async function decideTogether(together: readonly Deciding[]): Promise<void> {
+    try {
+      const [, atMs, ...answers] = await run(parts.client, SCRIPTS.decide, () => {
+        const { keys, list } = encode(together, places);
+        return { keys, args: [given(), newBase(), list] };
+      });
+      deliver(together, answers, Number(atMs));
+    } catch (error) {
+      for (const { failed } of together) failed(error);
+    }
+  }
+
+  function remember(id: string, itsPlaces: readonly Place[], leaseMs: number, keptMs: number): void {
+    known.set(id, { places: itsPlaces, keptMs, forgetAtMs: parts.now() + leaseMs + keptMs });
     for (let look = 0; look < LOOKS; look++) {
       const entry = hand.next();
       if (entry && entry[1].forgetAtMs <= parts.now()) known.delete(entry[0]);
     }
   }
 
-  /** Where the items of an id are counted; asks the server about one that somebody else reserved. */
-  async function placesOf(id: string): Promise<readonly Place[]> {
-    const own = known.get(id);
-    if (own) return own.places;
-    const reply = (await runScript(parts.client, SCRIPTS.look, [seqKey, recordKey(id)], [given()])) as string[];
-    const places: Place[] = [];
-    for (let at = 0; at + 2 < reply.length; at += 3) {
-      const [name, kind, window] = reply.slice(at, at + 3) as [string, Place['kind'], string];
-      places.push({ key: `${tag}${name}`, kind, window });
-    }
-    return places;
+  /** Where the items of an id are counted, by the server: somebody else reserved it. */
+  async function lookUp(id: string): Promise<readonly Place[]> {
+    const names = (await runScript(parts.client, SCRIPTS.look, [sequence, places.record(id)], [given()])) as string[];
+    return names.map((name) => places.named(name));
   }
 
-  async function reserve(id: string, items: readonly Item[], how: ReserveHow): Promise<Decision> {
-    const places = items.map(placeOf);
+  function reserve(id: string, items: readonly Item[], how: ReserveHow): Promise<Decision> {
     const leaseMs = leaseOf(how.leaseMs);
-    remember(id, places, items, leaseMs);
-    const from = how.from === undefined ? recordKey(id) : recordKey(how.from);
-    const keys = [seqKey, recordKey(id), from, ...places.map(({ key }) => key)];
-    const reply = await run(parts.client, SCRIPTS.reserve, keys, () => {
-      const args = [
-        given(),
-        String(leaseMs),
-        String(keptAfterLease(items, leaseMs)),
-        newBase(),
-        how.from === undefined ? '0' : '1',
-      ];
-      items.forEach(({ amount, limit, refuseAt, paced }, index) => {
-        const place = places[index] as Place;
-        args.push(place.kind, place.window, String(whole(amount)), String(limit));
-        args.push(refuseAt < Infinity ? String(refuseAt) : '-1', paced ? '1' : '0');
-        if (place.kind === 'd') args.push(...periodsOf(place));
-      });
-      return args;
+    const keptMs = keptAfterLease(items, leaseMs);
+    const itsPlaces = items.map((item) => places.of(item));
+    remember(id, itsPlaces, leaseMs, keptMs);
+    return new Promise((resolve, failed) => {
+      const done = (decision: Decision) => {
+        if (decision.kind === 'full') known.delete(id);
+        resolve(decision);
+      };
+      const from = how.from === undefined ? undefined : places.record(how.from);
+      decide({ record: places.record(id), from, items, places: itsPlaces, leaseMs, keptMs, done, failed });
     });
-    const [status, atMs, seq, ...rest] = reply as [number, number, number, ...number[]];
-    const used = rest.slice(0, items.length);
-    if (status === 1) return { kind: 'held', used, atMs, seq };
-    const full: { index: number; waitMs: number }[] = [];
-    for (let at = items.length; at + 1 < rest.length; at += 2) {
-      const waitMs = rest[at + 1] as number;
-      full.push({ index: rest[at] as number, waitMs: waitMs < 0 ? Infinity : waitMs });
-    }
-    known.delete(id);
-    return { kind: 'full', full, used, atMs, seq };
   }
 
   async function settle(id: string, amounts: readonly number[]): Promise<Answered> {
     try {
-      return await settleAt(id, amounts, await placesOf(id));
+      return await settleAt(id, amounts, known.get(id)?.places ?? (await lookUp(id)));
     } catch (error) {
-      // Somebody else reserved under this id, and other items.
-      if (!`${error}`.includes(OTHER_KEYS) || !known.delete(id)) throw error;
-      return settleAt(id, amounts, await placesOf(id));
+      // Somebody else reserved under this id meanwhile, or other items.
+      if (!`${error}`.includes(OTHER_KEYS)) throw error;
+      known.delete(id);
+      return settleAt(id, amounts, await lookUp(id));
     }
   }
 
-  async function settleAt(id: string, amounts: readonly number[], places: readonly Place[]): Promise<Answered> {
-    const keys = [seqKey, recordKey(id), ...places.map(({ key }) => key)];
-    const [, atMs, seq] = (await run(parts.client, SCRIPTS.settle, keys, () => [
-      given(),
-      String(SETTLED_MS),
-      newBase(),
-      ...places.map((_, index) => String(whole(amounts[index]))),
-      ...places.flatMap((place) => (place.kind === 'd' ? periodsOf(place) : [])),
-    ])) as [number, number, number];
-    known.delete(id);
-    return { seq, atMs };
+  function settleAt(id: string, amounts: readonly number[], itsPlaces: readonly Place[]): Promise<Answered> {
+    return new Promise((resolve, failed) => {
+      const done = (answered: Answered) => {
+        known.delete(id);
+        resolve(answered);
+      };
+      decide({ record: places.record(id), amounts, places: itsPlaces, done, failed });
+    });
   }
 
   async function renew(ids: readonly string[], leaseMs: number): Promise<void> {
-    const keys = [seqKey];
+    const keys = [sequence];
     const counts: string[] = [];
     for (const id of ids) {
-      const running = (await placesOf(id)).filter(({ kind }) => kind === 'c');
-      keys.push(recordKey(id), ...running.map(({ key }) => key));
-      counts.push(String(running.length));
       const own = known.get(id);
+      const running = (own?.places ?? (await lookUp(id))).filter(({ kind }) => kind === 'c');
+      keys.push(places.record(id), ...running.map(({ key }) => key));
+      counts.push(String(running.length));
       if (own) own.forgetAtMs = parts.now() + leaseOf(leaseMs) + own.keptMs;
     }
     if (counts.length > 0) await runScript(parts.client, SCRIPTS.renew, keys, [given(), String(leaseOf(leaseMs)), ...counts]);
@@ -262,54 +203,55 @@ export function createExact(parts: ExactParts): Exact {
 
   async function peek(items: readonly Pick<Item, 'counter' | 'window'>[]): Promise<readonly number[]> {
     if (items.length === 0) return [];
-    const places = items.map(placeOf);
-    const keys = places.map(({ key }) => key);
-    const reply = await run(parts.readClient, SCRIPTS.peek, keys, () => [
+    const itsPlaces = items.map((item) => places.of(item));
+    const keys = itsPlaces.map(({ key }) => key);
+    const reply = await runFor(parts.readClient, SCRIPTS.peek, keys, () => [
       given(),
-      ...places.flatMap((place) => [place.kind, place.window, ...(place.kind === 'd' ? periodsOf(place) : [])]),
+      ...itsPlaces.flatMap((place) => [place.kind, place.window, ...startsOf(place)]),
     ]);
     return reply.slice(2);
   }
 
   async function adopt({ id, items, held, leaseMs, leaseEndMs, atMs }: Adopted, epoch: number): Promise<Answered> {
-    const places = items.map(placeOf);
-    remember(id, places, items, leaseMs);
-    const keys = [seqKey, recordKey(id), ...places.map(({ key }) => key)];
-    const [, toldMs, seq] = (await run(parts.client, SCRIPTS.adopt, keys, () => [
+    const itsPlaces = items.map((item) => places.of(item));
+    const keptMs = keptAfterLease(items, leaseMs);
+    remember(id, itsPlaces, leaseMs, keptMs);
+    const keys = [sequence, places.record(id), ...itsPlaces.map(({ key }) => key)];
+    const [, toldMs, seq] = await runFor<[number, number, number]>(parts.client, SCRIPTS.adopt, keys, () => [
       given(),
       String(Math.max(0, Math.ceil(leaseEndMs - nowMs()))),
-      String(keptAfterLease(items, leaseMs)),
+      String(keptMs),
       newBase(),
       String(epoch),
-      ...places.flatMap((place, index) => {
-        const own = [place.kind, place.window, String(whole(held[index])), String(markOf(place, atMs))];
-        return place.kind === 'd' ? [...own, ...periodsOf(place)] : own;
+      ...itsPlaces.flatMap((place, index) => {
+        const mark = String(places.markOf(place, atMs));
+        return [place.kind, place.window, String(whole(held[index])), mark, ...startsOf(place)];
       }),
-    ])) as [number, number, number];
+    ]);
     return { atMs: toldMs, seq };
   }
 
   async function merge(name: string, counted: readonly Counted[], epoch: number): Promise<Answered> {
-    const places = counted.map(placeOf);
-    const keys = [seqKey, `${tag}m:${encodeKey(name)}`, ...places.map(({ key }) => key)];
-    const [, atMs, seq] = (await run(parts.client, SCRIPTS.merge, keys, () => [
+    const itsPlaces = counted.map((each) => places.of(each));
+    const keys = [sequence, `${places.tag}m:${encodeKey(name)}`, ...itsPlaces.map(({ key }) => key)];
+    const [, atMs, seq] = await runFor<[number, number, number]>(parts.client, SCRIPTS.merge, keys, () => [
       given(),
       String(MERGED_MS),
       newBase(),
       String(epoch),
       ...counted.flatMap(({ parts: list }, index) => {
-        const place = places[index] as Place;
-        const own = [place.kind, place.window, String(list.length), ...list.flat().map(String)];
-        return place.kind === 'd' ? [...own, ...periodsOf(place)] : own;
+        const place = itsPlaces[index] as Place;
+        return [place.kind, place.window, String(list.length), ...list.flat().map(String), ...startsOf(place)];
       }),
-    ])) as [number, number, number];
+    ]);
     return { atMs, seq };
   }
 
   async function beat(instance: string, keepMs: number): Promise<Beat> {
     const args = () => [given(), instance, String(keepMs), newBase()];
-    const reply = await run(parts.client, SCRIPTS.beat, [seqKey, `${tag}i`], args);
-    const [, atMs, seq, instances, process] = reply as [number, number, number, number, number];
+    const keys = [sequence, `${places.tag}i`];
+    const reply = await runFor<[number, number, number, number, number]>(parts.client, SCRIPTS.beat, keys, args);
+    const [, atMs, seq, instances, process] = reply;
     return { atMs, seq, instances, run: process };
   }
 
@@ -318,17 +260,4 @@ export function createExact(parts: ExactParts): Exact {
   }
 
   return { reserve, settle, renew, peek, adopt, merge, beat, nowMs };
-}
-
-function windowName(window: Window): [Place['kind'], string] {
-  switch (window.kind) {
-    case 'sliding':
-      return ['s', String(window.ms)];
-    case 'calendar':
-      return ['d', `${window.unit}@${window.timeZone}`];
-    case 'concurrent':
-      return ['c', ''];
-    default:
-      return window satisfies never;
-  }
 }

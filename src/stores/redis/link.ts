@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { createBreaker } from './breaker.js';
-import { type Answered, epochOf } from './exact.js';
+import type { Answered } from './decisions.js';
+import { epochOf } from './exact.js';
 import { waitForAnswer } from './wait-for-answer.js';
 
 /** What Redis has lost: `all`, when its counts begin anew; `recent`, when they went back a little. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { RESERVE, SETTLE } from './lua/decide.js';
+import { DECIDE } from './lua/decide.js';
 import { LOOK, PEEK, RENEW } from './lua/look-after.js';
 import { ADOPT, BEAT, MERGE } from './lua/mend.js';
 
@@ -13,8 +13,7 @@ export interface Script {
 export const SETTLED_MS = 120_000;
 
 export const SCRIPTS = {
-  reserve: script(RESERVE),
-  settle: script(SETTLE),
+  decide: script(DECIDE),
   renew: script(RENEW),
   peek: script(PEEK),
   look: script(LOOK),

@@ -223,8 +223,7 @@ describe('getting ready', () => {
 
     await store.ready?.();
 
-    const shas = [SCRIPTS.reserve.sha, SCRIPTS.settle.sha];
-    expect(await client.call('SCRIPT', 'EXISTS', ...shas)).toEqual([1, 1]);
+    expect(await client.call('SCRIPT', 'EXISTS', SCRIPTS.decide.sha)).toEqual([1]);
     expect(store.isAway).toBe(false);
     await own.stop();
   });

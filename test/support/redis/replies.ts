@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Decision } from '../../../src/stores/redis/exact.js';
+import type { Decision } from '../../../src/stores/redis/decisions.js';
 import type { Item } from '../../../src/stores/store.js';
 import { ROOT } from '../docs.js';
 

@@ -8,212 +8,288 @@ import { RUNNING } from './running.js';
 export const OTHER_KEYS = 'SPILLWAY keys of another reservation';
 
 /**
- * KEYS: sequence, record, record drawn on, then one for each item.
- * ARGV: now ('' for the server's), lease, kept, base of the sequence, 1 when something is drawn on, then for each item: kind,
- * window, amount, limit, refuseAt (-1: none), paced, and five starts of periods for a calendar.
- * Reply: 1 held, 0 full, 2 periods not of now; now; sequence; used of each item; index and wait of each that is full (-1: never).
+ * Reservations and settlements, one after the other, as if each had come alone at the same instant. What several of them count is read
+ * and written once; one that fails leaves the others as they are.
+ *
+ * KEYS: sequence, records, counters of windows, counters of what is running. ARGV: now ('' for the server's), base of the sequence, and a
+ * JSON list: numbers of records, windows and calendars; for each calendar its name and five starts of periods; the window of each
+ * counter (milliseconds, or minus the number of its calendar); then the decisions.
+ * - reserve: 0, record, record drawn on (0: none), lease, kept, number of items, then for each item: counter (minus the number of one of
+ *   what is running), amount, refuseAt (-1: none), limit that it is paced by (0: not paced).
+ * - settle: 1, record, how long to remember, number of items, then counter and amount of each in the record's order.
+ *
+ * Reply: 1, or 2 when the periods are not of now; now; then for each decision its error or a list: 1 held or settled, 0 full or not held;
+ * sequence; of a reservation what each item's counter holds, then index and wait of each that is full (-1: never).
  */
-export const RESERVE = `${BASICS}${RING}${CALENDAR}${RUNNING}${RECORD}
+export const DECIDE = `${BASICS}${RING}${CALENDAR}${RUNNING}${RECORD}
 local now = clock(ARGV[1])
-local lease, kept = tonumber(ARGV[2]), tonumber(ARGV[3])
+local base = ARGV[2]
+local d = cjson.decode(ARGV[3])
 local prefix = #KEYS[1] - 1
-local raws = call('MGET', KEYS[1], KEYS[2], KEYS[3])
-local seq = tonumber(raws[1] or 0)
-local from = ARGV[5] == '1' and recordOf(raws[3], now) or nil
-if from == 'S' then from = nil end
-local sources = {}
-if from then for _, hold in ipairs(from.holds) do sources[hold.name] = hold end end
-
-local asks, plain = {}, {}
-local at = 6
-for i = 4, #KEYS do
-  local kind = ARGV[at]
-  local ask = { key = KEYS[i], name = string.sub(KEYS[i], prefix + 1), kind = kind, window = ARGV[at + 1], amount = tonumber(ARGV[at + 2]),
-    limit = tonumber(ARGV[at + 3]), refuseAt = tonumber(ARGV[at + 4]), paced = ARGV[at + 5] == '1', moved = 0 }
-  if ask.refuseAt < 0 then
-    ask.refuseAt = math.huge
-    ask.paced = false
-  end
+local records, counters, windows = d[1], {}, d[2]
+local at = 4
+local calendars = {}
+for i = 1, d[3] do
+  local periods = { d[at + 1], d[at + 2], d[at + 3], d[at + 4], d[at + 5] }
+  if now < periods[2] or now >= periods[3] then return { 2, now } end
+  calendars[i] = { name = d[at], periods = periods }
   at = at + 6
-  if kind == 'd' then
-    ask.periods = periodsAt(at, now)
-    if not ask.periods then return { 2, now } end
-    at = at + 5
-  end
-  if kind ~= 'c' then plain[#plain + 1] = ask.key end
-  asks[#asks + 1] = ask
+end
+local values = call('MGET', unpack(KEYS, 1, 1 + records + windows))
+local seq = tonumber(values[1] or 0)
+for i = 1, windows do
+  local place = 1 + records + i
+  local window, calendar = d[at], nil
+  at = at + 1
+  if window < 0 then calendar = calendars[-window] end
+  counters[i] = { key = KEYS[place], name = sub(KEYS[place], prefix + 1), raw = values[place], ms = window, calendar = calendar }
+end
+for i = 2 + records + windows, #KEYS do
+  counters[1 + records + windows - i] = { key = KEYS[i], name = sub(KEYS[i], prefix + 1), isRunning = true }
+end
+local written = {}
+
+local function open(counter)
+  if counter.calendar then counter.state = Count.load(counter.raw, counter.calendar.periods)
+  else counter.state = Ring.load(counter.raw, now, counter.ms) end
 end
 
-local values = #plain > 0 and call('MGET', unpack(plain)) or {}
-local nextValue = 0
-local used, full = {}, {}
-for i, ask in ipairs(asks) do
-  local source = sources[ask.name]
-  ask.source = source
-  if ask.kind == 'c' then
-    ask.used = Running.used(ask.key, now)
-    if source and source.held > 0 and source.mark > now then ask.moved = min(ask.amount, source.held) end
+local function usedOf(counter)
+  local used
+  if counter.isRunning then used = Running.used(counter.key, now)
   else
-    nextValue = nextValue + 1
-    local raw = values[nextValue]
-    if ask.kind == 's' then
-      ask.ring = Ring.load(raw, now, tonumber(ask.window))
-      ask.used = Ring.used(ask.ring)
-      if source and Ring.isOpen(ask.ring, source.era, source.mark) then ask.moved = min(ask.amount, source.held) end
-    else
-      ask.count = Count.load(raw, ask.periods)
-      ask.used = Count.at(ask.count, ask.periods[2])
-      if source and source.mark == ask.periods[2] then ask.moved = min(ask.amount, source.held) end
-    end
+    if not counter.state then open(counter) end
+    if counter.calendar then used = Count.at(counter.state, counter.calendar.periods[2]) else used = Ring.used(counter.state) end
   end
-  ask.need = ask.amount - ask.moved
-  used[i] = ask.used
+  counter.used = used
+  return used
 end
 
-local reply = { 1, now, seq }
-if recordOf(raws[2], now) then
-  for _, sum in ipairs(used) do reply[#reply + 1] = sum end
-  return reply
+local function find(i)
+  local record = written[i]
+  if record then return type(record) == 'table' and record or 'S' end
+  return recordOf(values[1 + i], now)
 end
 
-for i, ask in ipairs(asks) do
-  local wait = -1
-  if ask.need > 0 then
-    if ask.amount > ask.refuseAt then wait = -2
-    elseif ask.ring then wait = Ring.wait(ask.ring, now, ask)
-    elseif ask.count then wait = Count.wait(ask.count, now, ask)
-    elseif ask.used + ask.need > ask.refuseAt then wait = 0 end
+-- The first change writes before anything else is written: where that may not be, nothing is.
+local denied
+local hasChanged, ahead = false, 0
+local function change()
+  if hasChanged then
+    ahead = ahead + 1
+    seq = seq + 1
+    return
   end
-  if wait ~= -1 then
-    full[#full + 1] = i - 1
-    full[#full + 1] = wait == -2 and -1 or wait
+  local answer = redis.pcall('INCR', KEYS[1])
+  if type(answer) == 'table' then
+    denied = answer
+    error(answer.err)
   end
-end
-if #full > 0 then
-  reply[1] = 0
-  for _, sum in ipairs(used) do reply[#reply + 1] = sum end
-  for _, value in ipairs(full) do reply[#reply + 1] = value end
-  return reply
+  if answer == 1 then
+    answer = tonumber(base) + 1
+    call('SET', KEYS[1], format('%.0f', answer))
+  end
+  seq = answer
+  hasChanged = true
 end
 
-reply[3] = nextSeq(ARGV[4])
-local id = string.sub(KEYS[2], prefix + 3)
-local fromId = string.sub(KEYS[3], prefix + 3)
-local record, n = { lease, kept, now + lease + kept }, 3
-for i, ask in ipairs(asks) do
-  local mark, era, pace = 0, 0, 0
-  local source, moved = ask.source, ask.moved
-  if ask.kind == 's' then
-    local ring = ask.ring
-    if moved > 0 then
-      Ring.refund(ring, source.mark, moved)
-      pace = takePace(source, moved)
-      source.held = source.held - moved
-    end
-    mark = Ring.charge(ring, ring.slot, ask.amount)
-    era = ring.era
-    if ask.amount > moved and ask.paced then
-      local step = ring.ms / 0.95 * min(1, (ask.amount - moved) / ask.limit)
-      ring.paced = max(now, ring.paced) + step
-      pace = pace + step
-    end
-    Ring.save(ask.key, ring, now)
-    used[i] = Ring.used(ring)
-  elseif ask.kind == 'd' then
-    if moved > 0 then
-      Count.add(ask.count, source.mark, -moved)
-      source.held = source.held - moved
-    end
-    mark = ask.periods[2]
-    Count.add(ask.count, mark, ask.amount)
-    Count.save(ask.key, ask.count, now)
-    used[i] = Count.at(ask.count, mark)
-  else
-    if moved > 0 then
-      call('ZREM', ask.key, Running.member(source.held, fromId))
-      source.held = source.held - moved
-      if source.held > 0 then Running.add(ask.key, fromId, source.held, source.mark, now) end
-    end
-    mark = now + lease
-    Running.add(ask.key, id, ask.amount, mark, now)
-    used[i] = Running.used(ask.key, now)
-  end
-  record[n + 1], record[n + 2], record[n + 3], record[n + 4] = ask.name, ask.kind, ask.window, ask.amount
-  record[n + 5], record[n + 6], record[n + 7] = mark, era, pace
-  n = n + 7
+-- What of an item of one reservation another may draw.
+local function drawable(counter, from, i)
+  local n = from[4]
+  local held, mark = from[4 + n + i], from[4 + 2 * n + i]
+  if counter.isRunning then return mark > now and held or 0 end
+  if counter.calendar then return mark == counter.calendar.periods[2] and held or 0 end
+  return Ring.isOpen(counter.state, from[4 + 3 * n + i] or 0, mark) and held or 0
 end
-if from then saveRecord(KEYS[3], from, now) end
-call('SET', KEYS[2], pack(record), 'PX', format('%.0f', max(1, lease + kept)))
-for _, sum in ipairs(used) do reply[#reply + 1] = sum end
-return reply
-`;
 
-/**
- * KEYS: sequence, record, then one for each item in the record's order. ARGV: now, how long to remember, base of the sequence,
- * amount of each item, then five starts of periods for each calendar among them.
- * Reply: 1 settled, 0 it was not held, 2 periods not of now; now; sequence.
- */
-export const SETTLE = `${BASICS}${RING}${CALENDAR}${RUNNING}${RECORD}
-local now = clock(ARGV[1])
-local raws = call('MGET', KEYS[1], KEYS[2])
-if raws[2] == 'S' then return { 0, now, tonumber(raws[1] or 0) } end
-local record = raws[2] and unpack_(raws[2])
-if not record or now >= record[3] then
-  local seq = nextSeq(ARGV[3])
-  call('SET', KEYS[2], 'S', 'PX', ARGV[2])
-  return { 0, now, seq }
+local function takePace(record, i, amount)
+  local n = record[4]
+  local held, pace = record[4 + n + i], record[4 + 4 * n + i] or 0
+  if pace == 0 or held == 0 then return 0 end
+  local ms = pace * min(1, amount / held)
+  record[4 + 4 * n + i] = pace - ms
+  return ms
 end
-local count = #KEYS - 2
-if #record ~= 3 + 7 * count then return redis.error_reply('${OTHER_KEYS}') end
 
--- What of the record is looked at: kind, window, held, mark, era and pace of an item begin after its name.
-local at = 4 + count
-local plain, calendars = {}, {}
-for i = 1, count do
-  local kind = record[7 * i - 2]
-  if kind == 'd' then
-    calendars[i] = periodsAt(at, now)
-    if not calendars[i] then return { 2, now } end
-    at = at + 5
-  end
-  if kind ~= 'c' then plain[#plain + 1] = KEYS[i + 2] end
-end
-local values = #plain > 0 and call('MGET', unpack(plain)) or {}
-local nextValue = 0
-local seq = nextSeq(ARGV[3])
-local id = sub(KEYS[2], #KEYS[1] + 2)
-for i = 1, count do
-  local key, amount, field = KEYS[i + 2], tonumber(ARGV[i + 3]), 7 * i - 2
-  local kind, held, mark = record[field], record[field + 2], record[field + 3]
-  if kind == 'c' then
-    call('ZREM', key, Running.member(held, id))
-  else
-    nextValue = nextValue + 1
-    local raw = values[nextValue]
-    if kind == 's' then
-      if amount ~= held then
-        local ring = Ring.load(raw, now, tonumber(record[field + 1]))
-        local isOpen = Ring.isOpen(ring, record[field + 4], mark)
-        if amount > held then
-          if isOpen then Ring.chargeLate(ring, mark, amount - held) else Ring.charge(ring, ring.slot, amount - held) end
-          Ring.save(key, ring, now)
-        elseif isOpen then
-          local pace = record[field + 5]
-          Ring.refund(ring, mark, held - amount)
-          if pace ~= 0 then ring.paced = ring.paced - pace * min(1, (held - amount) / held) end
-          Ring.save(key, ring, now)
-        end
+-- Index and wait of each item that does not fit, behind what the reply has already.
+local function refuse(reply, at, n, from, sources, moves)
+  local full = 2 + n
+  for i = 1, n do
+    local amount, refuseAt, used, moved = d[at + 1], d[at + 2], reply[2 + i], moves and moves[i] or 0
+    local need = amount - moved
+    if refuseAt >= 0 and need > 0 and (used + need > refuseAt or amount > refuseAt or d[at + 3] > 0) then
+      local wait = -1
+      local counter = counters[d[at]]
+      if amount > refuseAt then wait = -2
+      elseif counter.isRunning then
+        if used + need > refuseAt then wait = 0 end
+      else
+        local ask = { used = used, need = need, moved = moved, amount = amount, refuseAt = refuseAt, paced = d[at + 3] > 0,
+          mark = moved > 0 and from[4 + 2 * from[4] + sources[counter.name]] or 0 }
+        wait = (counter.calendar and Count or Ring).wait(counter.state, now, ask)
       end
+      if wait ~= -1 then
+        reply[full + 1], reply[full + 2] = i - 1, wait == -2 and -1 or wait
+        full = full + 2
+      end
+    end
+    at = at + 4
+  end
+  return full > 2 + n
+end
+
+local function reserve(at)
+  local recordAt, fromAt, lease, kept, n = d[at], d[at + 1], d[at + 2], d[at + 3], d[at + 4]
+  local first = at + 5
+  local from, sources, moves = fromAt > 0 and find(fromAt), nil, nil
+  if from and from ~= 'S' then
+    sources, moves = {}, {}
+    for i = 1, from[4] do sources[from[4 + i]] = i end
+  end
+
+  local reply, isTight = { 1, seq }, moves
+  at = first
+  for i = 1, n do
+    local counter = counters[d[at]]
+    local used, amount, refuseAt = counter.used or usedOf(counter), d[at + 1], d[at + 2]
+    if sources then
+      local source = sources[counter.name]
+      if source then moves[i] = min(amount, drawable(counter, from, source)) end
+    end
+    if refuseAt >= 0 and (used + amount > refuseAt or d[at + 3] > 0) then isTight = true end
+    reply[2 + i] = used
+    at = at + 4
+  end
+  if find(recordAt) then return reply end
+  if isTight and refuse(reply, first, n, from, sources, moves) then
+    reply[1] = 0
+    return reply
+  end
+
+  change()
+  reply[2] = seq
+  local id = sub(KEYS[1 + recordAt], prefix + 3)
+  local record, paces = { lease, kept, now + lease + kept, n }, nil
+  at = first
+  for i = 1, n do
+    local counter, amount, moved = counters[d[at]], d[at + 1], moves and moves[i] or 0
+    local state, source = counter.state, moved > 0 and sources[counter.name]
+    local heldAt = source and 4 + from[4] + source
+    local mark
+    if counter.isRunning then
+      mark = now + lease
+      if source then
+        local fromId, held = sub(KEYS[1 + fromAt], prefix + 3), from[heldAt]
+        call('ZREM', counter.key, Running.member(held, fromId))
+        if held > moved then Running.add(counter.key, fromId, held - moved, from[heldAt + from[4]], now) end
+      end
+      Running.add(counter.key, id, amount, mark, now)
+      counter.used = counter.used - moved + (lease > 0 and amount or 0)
+    elseif counter.calendar then
+      mark = counter.calendar.periods[2]
+      if source then Count.add(state, mark, -moved) end
+      Count.add(state, mark, amount)
+      counter.used, counter.isChanged = Count.at(state, mark), true
     else
-      local counted = Count.load(raw, calendars[i])
-      local isOpen = mark >= calendars[i][1]
+      local pace = 0
+      if source then
+        Ring.refund(state, from[heldAt + from[4]], moved)
+        pace = takePace(from, source, moved)
+        counter.used = nil
+      end
+      if state.head == state.slot then
+        mark, state.amount = state.head, state.amount + amount
+      else
+        mark = Ring.charge(state, state.slot, amount)
+      end
+      if amount > moved and d[at + 3] > 0 then
+        local step = state.ms / 0.95 * min(1, (amount - moved) / d[at + 3])
+        state.paced = max(now, state.paced) + step
+        pace = pace + step
+      end
+      if state.era ~= 0 or pace ~= 0 then
+        paces = paces or {}
+        paces[i] = pace
+      end
+      counter.used, counter.isChanged = counter.used and counter.used + amount or Ring.used(state), true
+    end
+    if source then from[heldAt] = from[heldAt] - moved end
+    record[4 + i], record[4 + n + i], record[4 + 2 * n + i] = counter.name, amount, mark
+    reply[2 + i] = counter.used
+    at = at + 4
+  end
+  if paces then
+    for i, pace in pairs(paces) do setEraAndPace(record, i, counters[d[first + 4 * i - 4]].state.era, pace) end
+  end
+  if moves then written[fromAt] = from end
+  written[recordAt] = record
+  return reply
+end
+
+local function settle(at)
+  local recordAt, keep, n = d[at], d[at + 1], d[at + 2]
+  local record = find(recordAt)
+  if record == 'S' then return { 0, seq } end
+  if not record then
+    change()
+    written[recordAt] = keep
+    return { 0, seq }
+  end
+  if record[4] ~= n then return '${OTHER_KEYS}' end
+  for i = 1, n do
+    local counter = counters[d[at + 1 + 2 * i]]
+    if counter.name ~= record[4 + i] then return '${OTHER_KEYS}' end
+    if not counter.state and not counter.isRunning then open(counter) end
+  end
+
+  change()
+  for i = 1, n do
+    local counter, amount = counters[d[at + 1 + 2 * i]], d[at + 2 + 2 * i]
+    local held, mark, state = record[4 + n + i], record[4 + 2 * n + i], counter.state
+    if counter.isRunning then
+      call('ZREM', counter.key, Running.member(held, sub(KEYS[1 + recordAt], prefix + 3)))
+      counter.used = nil
+    elseif counter.calendar then
+      local periods = counter.calendar.periods
+      local isOpen = mark >= periods[1]
       if amount > held or isOpen then
-        Count.add(counted, isOpen and mark or calendars[i][2], amount - held)
-        Count.save(key, counted, now)
+        Count.add(state, isOpen and mark or periods[2], amount - held)
+        counter.used, counter.isChanged = nil, true
+      end
+    elseif amount ~= held then
+      local isOpen = Ring.isOpen(state, record[4 + 3 * n + i] or 0, mark)
+      if amount > held then
+        if isOpen then Ring.chargeLate(state, mark, amount - held) else Ring.charge(state, state.slot, amount - held) end
+        counter.used, counter.isChanged = nil, true
+      elseif isOpen then
+        Ring.refund(state, mark, held - amount)
+        local pace = record[4 + 4 * n + i] or 0
+        if pace ~= 0 then state.paced = state.paced - pace * min(1, (held - amount) / held) end
+        counter.used, counter.isChanged = nil, true
       end
     end
   end
+  written[recordAt] = keep
+  return { 1, seq }
 end
-call('SET', KEYS[2], 'S', 'PX', ARGV[2])
-return { 1, now, seq }
+
+local reply = { 1, now }
+while at <= #d do
+  local isReserve = d[at] == 0
+  local isDone, result = pcall(isReserve and reserve or settle, at + 1)
+  if denied then return denied end
+  if not isDone then result = type(result) == 'table' and result.err or tostring(result) end
+  reply[#reply + 1] = result
+  at = at + (isReserve and 6 + 4 * d[at + 5] or 4 + 2 * d[at + 3])
+end
+if ahead > 0 then call('INCRBY', KEYS[1], ahead) end
+for i = 1, windows do
+  local counter = counters[i]
+  if counter.isChanged then (counter.calendar and Count or Ring).save(counter.key, counter.state, now) end
+end
+for i, record in pairs(written) do
+  if type(record) == 'number' then call('SET', KEYS[1 + i], 'S', 'PX', format('%.0f', record))
+  else saveRecord(KEYS[1 + i], record, now) end
+end
+return reply
 `;

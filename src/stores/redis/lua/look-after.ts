@@ -20,15 +20,16 @@ for i = 3, #ARGV do
     local id = string.sub(key, prefix + 3)
     local keys = {}
     for j = 1, counters do keys[string.sub(KEYS[at + j], prefix + 1)] = KEYS[at + j] end
-    for _, hold in ipairs(record.holds) do
-      local counter = hold.kind == 'c' and keys[hold.name]
+    local n = record[4]
+    for j = 1, n do
+      local counter, held = keys[record[4 + j]], record[4 + n + j]
       if counter then
-        call('ZREM', counter, Running.member(hold.held, id))
-        hold.mark = now + lease
-        Running.add(counter, id, hold.held, hold.mark, now)
+        call('ZREM', counter, Running.member(held, id))
+        record[4 + 2 * n + j] = now + lease
+        Running.add(counter, id, held, now + lease, now)
       end
     end
-    record.forgetAt = now + lease + record.kept
+    record[3] = now + lease + record[2]
     saveRecord(key, record, now)
   end
   at = at + 1 + counters
@@ -58,14 +59,11 @@ end
 return reply
 `;
 
-/** KEYS: sequence, record. ARGV: now. Reply: name, kind and window of each item that a live id holds. */
+/** KEYS: sequence, record. ARGV: now. Reply: the name of each item that a live id holds. */
 export const LOOK = `${BASICS}${RECORD}
 local record = recordOf(call('GET', KEYS[2]), clock(ARGV[1]))
+if not record or record == 'S' then return {} end
 local reply = {}
-if record and record ~= 'S' then
-  for _, hold in ipairs(record.holds) do
-    for _, value in ipairs({ hold.name, hold.kind, hold.window }) do reply[#reply + 1] = value end
-  end
-end
+for i = 1, record[4] do reply[i] = record[4 + i] end
 return reply
 `;

@@ -18,36 +18,41 @@ local other = seqOfOther(raws[1], ARGV[5], ARGV[4])
 if other then return { 0, now, other } end
 if recordOf(raws[2], now) then return { 0, now, tonumber(raws[1]) } end
 local prefix = #KEYS[1] - 1
-local record = { lease = lease, kept = kept, forgetAt = now + lease + kept, holds = {} }
+local n = #KEYS - 2
+local record = { lease, kept, now + lease + kept, n }
+local items = {}
 local at = 6
-for i = 3, #KEYS do
-  local hold = { name = string.sub(KEYS[i], prefix + 1), key = KEYS[i], kind = ARGV[at], window = ARGV[at + 1], held = tonumber(ARGV[at + 2]),
-    mark = tonumber(ARGV[at + 3]), era = 0, pace = 0 }
+for i = 1, n do
+  local item = { key = KEYS[i + 2], kind = ARGV[at], window = ARGV[at + 1], held = tonumber(ARGV[at + 2]), mark = tonumber(ARGV[at + 3]) }
   at = at + 4
-  if hold.kind == 'd' then
-    hold.periods = periodsAt(at, now)
-    if not hold.periods then return { 2, now } end
+  if item.kind == 'd' then
+    item.periods = periodsAt(at, now)
+    if not item.periods then return { 2, now } end
     at = at + 5
   end
-  record.holds[#record.holds + 1] = hold
+  items[i] = item
+  record[4 + i] = string.sub(item.key, prefix + 1)
+end
+for i, item in ipairs(items) do
+  if item.kind == 'c' then item.mark = now + lease end
+  record[4 + n + i], record[4 + 2 * n + i] = item.held, item.mark
 end
 local seq = nextSeq(ARGV[4])
 local id = string.sub(KEYS[2], prefix + 3)
-for _, hold in ipairs(record.holds) do
-  if hold.kind == 'c' then
-    hold.mark = now + lease
-    Running.add(hold.key, id, hold.held, hold.mark, now)
-  elseif hold.kind == 's' then
-    local ring = Ring.load(call('GET', hold.key), now, tonumber(hold.window))
-    hold.era = ring.era
-    if hold.mark >= Ring.first(ring) then
-      Ring.chargeLate(ring, hold.mark, hold.held)
-      Ring.save(hold.key, ring, now)
+for i, item in ipairs(items) do
+  if item.kind == 'c' then
+    Running.add(item.key, id, item.held, item.mark, now)
+  elseif item.kind == 's' then
+    local ring = Ring.load(call('GET', item.key), now, tonumber(item.window))
+    setEraAndPace(record, i, ring.era, 0)
+    if item.mark >= Ring.first(ring) then
+      Ring.chargeLate(ring, item.mark, item.held)
+      Ring.save(item.key, ring, now)
     end
-  elseif hold.mark >= hold.periods[1] then
-    local count = Count.load(call('GET', hold.key), hold.periods)
-    Count.add(count, hold.mark, hold.held)
-    Count.save(hold.key, count, now)
+  elseif item.mark >= item.periods[1] then
+    local count = Count.load(call('GET', item.key), item.periods)
+    Count.add(count, item.mark, item.held)
+    Count.save(item.key, count, now)
   end
 end
 saveRecord(KEYS[2], record, now)

@@ -149,7 +149,7 @@ function Ring.wait(ring, now, ask)
   local wait = 0
   if sum > ask.refuseAt then
     wait = -2
-    local first, moved, movedSlot = Ring.first(ring), ask.moved, ask.source and ask.source.mark or 0
+    local first, moved, movedSlot = Ring.first(ring), ask.moved, ask.mark
     if ring.head >= first then
       for i = inside(ring, first), #ring.raw, ring.width + 1 do
         local slot = ring.head - behind(ring, i)
@@ -168,12 +168,5 @@ function Ring.wait(ring, now, ask)
   end
   if ask.paced then wait = max(wait, 0, ceil(ring.paced - now)) end
   return wait == 0 and -1 or wait
-end
-
-local function takePace(hold, amount)
-  if hold.pace == 0 or hold.held == 0 then return 0 end
-  local ms = hold.pace * min(1, amount / hold.held)
-  hold.pace = hold.pace - ms
-  return ms
 end
 `;
