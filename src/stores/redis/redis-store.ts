@@ -1,15 +1,14 @@
-import { randomInt } from 'node:crypto';
-import { type Cancel, type Clock, systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../clock.js';
 import { OptionsError, SpillwayError } from '../../errors.js';
 import { leaseOf, whole } from '../amounts.js';
 import type { Full, Held, Item, ReserveHow, Store, StoreNotice } from '../store.js';
 import { clientFault, numberFault, prefixFault } from './check-options.js';
-import { checkServer } from './check-server.js';
 import type { RedisClient } from './client.js';
 import { createExact, type Exact } from './exact.js';
-import { Link, type Loss } from './link.js';
+import { Link } from './link.js';
 import { type Ended, Mender, type Own } from './mender.js';
 import { createShares, type Shares } from './shares.js';
+import { random, Upkeep } from './upkeep.js';
 
 export interface RedisStoreOptions {
   /** Stores with the same prefix count together. Names the hash tag of all keys. @defaultValue `'spillway'` */
@@ -38,22 +37,10 @@ export interface RedisStore extends Store {
   onNotice(listener: (notice: StoreNotice) => void): void;
 }
 
-/** Instances say that they live so often, and count for so long after their last word, in milliseconds. */
-const BEAT_MS = 2_000;
-const ALIVE_MS = 35_000;
 /** Longest wait for a connection before the first request, in milliseconds. */
 const READY_MS = 3_000;
-/** Redis is asked again so often while it is away, up to twice as long while it does not answer, in milliseconds. */
-const PROBE_MS = 500;
 /**
- * Good answers in a row before the common counts decide again, where there are other instances: each must have told what it spent
- * alone. All of them look for Redis every second; after a loss one may only notice with its next beat.
- */
-const GOOD_ANSWERS = 3;
-const GOOD_ANSWERS_AFTER_LOSS = BEAT_MS / PROBE_MS + GOOD_ANSWERS;
-
-/**
- * Counts in Redis: exactly one script for each decision, all budgets of a call together, by the server's clock. When Redis does not
+ * Counts in Redis: one script decides all budgets of a call together, by the server's clock. When Redis does not
  * answer in time, each budget's `onStoreError` decides, and what was spent meanwhile is told to Redis once when it is back.
  *
  * The caller makes, connects and closes the client, of ioredis 5 or 6, for a single server, Sentinel or Cluster; keys have one hash tag.
@@ -76,25 +63,17 @@ type Parts = Required<RedisStoreOptions> & {
 export const createRedisStore = (parts: Parts): RedisStore => new OverRedis(parts);
 
 class OverRedis implements RedisStore {
-  readonly #parts: Parts;
   readonly #exact: Exact;
   readonly #shares: Shares;
   readonly #link: Link;
   readonly #mender: Mender;
   readonly #instance = Math.floor(random() * 36 ** 10).toString(36);
   #listener: ((notice: StoreNotice) => void) | undefined;
-  #instances: number;
-  #hasStarted = false;
+  readonly #upkeep: Upkeep;
   #isClosed = false;
-  /** While Redis is away: how many good answers are missing. */
-  #missing = 0;
-  #timer: { readonly dueMs: number; readonly stop: Cancel } | undefined;
-  #isLooking = false;
 
   constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#instances = parts.expectedInstances;
-    const { clock, client, readClient, prefix, timeoutMs, serverNow } = parts;
+    const { clock, client, readClient, prefix, timeoutMs, expectedInstances, serverNow } = parts;
     const newEpoch = () => Math.floor(random() * 2 ** 20);
     this.#exact = createExact({ client, readClient, prefix, now: () => clock.now(), newEpoch, serverNow });
     // By the server's time, as what it is merged into.
@@ -102,23 +81,34 @@ class OverRedis implements RedisStore {
     this.#link = new Link({
       clock,
       timeoutMs,
-      onLoss: (loss) => this.#lost(loss),
-      onFailure: (error, isLast) => this.#failed(error, isLast),
+      onLoss: (loss) => this.#upkeep.lost(loss),
+      onFailure: (error, isLast) => this.#upkeep.failed(error, isLast),
     });
     this.#mender = new Mender(this.#exact, this.#link, this.#shares, this.#instance);
+    this.#upkeep = new Upkeep({
+      client,
+      clock,
+      expectedInstances,
+      instance: this.#instance,
+      exact: this.#exact,
+      link: this.#link,
+      mender: this.#mender,
+      shares: this.#shares,
+      tell: (code, message) => this.#tell(code, message),
+    });
   }
 
   get isAway(): boolean {
-    return !this.#link.isOpen;
+    return this.#upkeep.isAway;
   }
 
   get instances(): number {
-    return this.#instances;
+    return this.#upkeep.instances;
   }
 
   /** Connects, and makes Redis know the scripts: the first decisions would otherwise take longer than anybody waits. */
   async ready(): Promise<void> {
-    this.#start();
+    this.#upkeep.start();
     const id = `ready-${this.#instance}`;
     const warm = async () => {
       await this.#exact.reserve(id, [], { leaseMs: 0 });
@@ -128,7 +118,7 @@ class OverRedis implements RedisStore {
   }
 
   async reserve(id: string, items: readonly Item[], how: ReserveHow): Promise<Held | Full> {
-    this.#start();
+    this.#upkeep.start();
     if (this.isAway) return this.#decide(id, items, how, 'no');
     try {
       const { seq, ...decision } = await this.#link.ask(() => this.#exact.reserve(id, items, how));
@@ -185,15 +175,14 @@ class OverRedis implements RedisStore {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#timer?.stop();
-    this.#timer = undefined;
+    this.#upkeep.close();
     // Nobody else will tell it; what does not get through stays charged as it was held.
     if (!this.isAway && this.#mender.hasMore) await this.#mender.mend().catch(() => {});
   }
 
   /** Decides without Redis. `unsure`: it was asked, and may have held the id or hold it yet. */
   async #decide(id: string, items: readonly Item[], how: ReserveHow, isThere: 'no' | 'unsure'): Promise<Held | Full> {
-    const decision = await this.#shares.reserve(id, items, how, this.#instances);
+    const decision = await this.#shares.reserve(id, items, how, this.instances);
     const atMs = this.#exact.nowMs();
     if (decision?.kind === 'held') this.#keep(id, items, how, atMs, isThere);
     else if (isThere === 'unsure') {
@@ -206,12 +195,12 @@ class OverRedis implements RedisStore {
 
   #keep(id: string, items: readonly Item[], how: ReserveHow, atMs: number, isThere: Own['isThere']): void {
     this.#mender.keep(ownOf(id, items, how, atMs, isThere));
-    if (isThere !== 'yes') this.#tellSoon();
+    if (isThere !== 'yes') this.#upkeep.soon();
   }
 
   #owe(ended: Ended): void {
     this.#mender.owe(ended);
-    this.#tellSoon();
+    this.#upkeep.soon();
   }
 
   /** A settlement of what another instance holds; `undefined`: it is settled already, or nothing that Redis must hear. */
@@ -221,109 +210,6 @@ class OverRedis implements RedisStore {
     if (this.isAway && amounts.every((amount) => !(amount > 0))) return undefined;
     const nowMs = this.#exact.nowMs();
     return { ...ownOf(id, [], { leaseMs: 0 }, nowMs, 'yes'), amounts, endedAtMs: nowMs };
-  }
-
-  // ---- looking after Redis
-
-  #start(): void {
-    if (this.#hasStarted || this.#isClosed) return;
-    this.#hasStarted = true;
-    checkServer(this.#parts.client).then(
-      (faults) => {
-        for (const fault of faults) this.#tell('setting', fault);
-      },
-      () => {},
-    );
-    void this.#beat().catch(() => {});
-    this.#schedule(BEAT_MS);
-  }
-
-  #tellSoon(): void {
-    if (!this.isAway) this.#schedule(PROBE_MS);
-  }
-
-  /** Looks after Redis in so long, or sooner when that is due already. */
-  #schedule(ms: number): void {
-    if (this.#isClosed) return;
-    const { clock } = this.#parts;
-    const dueMs = clock.now() + ms;
-    if (this.#timer && this.#timer.dueMs <= dueMs) return;
-    this.#timer?.stop();
-    const stop = clock.after(ms, () => {
-      this.#timer = undefined;
-      void this.#look();
-    });
-    this.#timer = { dueMs, stop };
-  }
-
-  async #look(): Promise<void> {
-    if (this.#isLooking) return this.#schedule(PROBE_MS);
-    this.#isLooking = true;
-    const wasAway = this.isAway;
-    const isAnswered = await this.#beatAndMend(wasAway);
-    if (isAnswered && wasAway && --this.#missing <= 0) await this.#comeBack();
-    this.#isLooking = false;
-    if (this.isAway) this.#schedule(isAnswered ? PROBE_MS : PROBE_MS * (1 + random()));
-    else this.#schedule(this.#mender.hasMore ? PROBE_MS : BEAT_MS);
-  }
-
-  async #beatAndMend(wasAway: boolean): Promise<boolean> {
-    try {
-      await this.#beat();
-      await this.#mender.mend();
-      return true;
-    } catch (error) {
-      if (wasAway) this.#missing = Math.max(this.#missing, this.#peersAnswers(GOOD_ANSWERS));
-      else this.#link.failed(error);
-      return false;
-    }
-  }
-
-  async #comeBack(): Promise<void> {
-    this.#link.resume();
-    this.#shares.endGrants();
-    this.#tell('back', 'Redis answers again, and was told what was spent without it');
-    // What was decided while it was being told.
-    await this.#mender
-      .mend()
-      .then(() => this.#mender.renewAll())
-      .catch((error) => this.#link.failed(error));
-  }
-
-  async #beat(): Promise<void> {
-    const { instances } = await this.#link.beat(() => this.#exact.beat(this.#instance, ALIVE_MS));
-    // After an outage the others may not have had their turn.
-    const least = this.isAway ? this.#instances : this.#parts.expectedInstances;
-    this.#instances = Math.max(least, instances);
-  }
-
-  #failed(error: unknown, isLast: boolean): void {
-    if (this.#isClosed) return;
-    if (!isLast) {
-      this.#schedule(PROBE_MS);
-      return;
-    }
-    const reason = error instanceof Error ? error.message : String(error);
-    this.#missing = this.#peersAnswers(GOOD_ANSWERS);
-    this.#tell('away', `Redis does not answer (${reason}); each instance decides by the onStoreError of its budgets`);
-    this.#schedule(PROBE_MS * (1 + random()));
-  }
-
-  #lost(loss: Loss): void {
-    this.#mender.lost(loss);
-    this.#schedule(0);
-    if (loss === 'recent') {
-      this.#tell('lost', 'Redis has lost its last moments; what this instance did in them is told to it anew');
-      return;
-    }
-    // Until this and the other instances have told theirs, the counts are too low for anybody to go by.
-    this.#link.suspend();
-    this.#missing = this.#peersAnswers(GOOD_ANSWERS_AFTER_LOSS);
-    this.#tell('lost', 'Redis has lost its counts; every instance tells it anew what it spent, and decides for itself meanwhile');
-  }
-
-  #peersAnswers(answers: number): number {
-    return this.#instances > 1 ? answers : 1;
   }
 
   #tell(code: StoreNotice['code'], message: string): void {
@@ -340,9 +226,6 @@ function ownOf(id: string, items: readonly Item[], how: ReserveHow, atMs: number
   const held = items.map(({ amount }) => whole(amount));
   return { id, items, held, leaseMs, leaseEndMs: atMs + leaseMs, atMs, from: how.from, isThere };
 }
-
-/** From 0 to 1. Nobody has to be able to repeat it, and instances must not agree. */
-const random = (): number => randomInt(2 ** 32) / 2 ** 32;
 
 function checkOptions(
   client: RedisClient,
