@@ -7,8 +7,9 @@ export default defineConfig({
     koa: 'adapters/koa.ts',
     redis: 'src/stores/redis/index.ts',
     testing: 'test/conformance/index.ts',
+    cli: 'src/cli/main.ts',
   },
-  // The conformance suites stand on vitest, which nothing can require: that entry is ESM alone.
+  // The conformance suites stand on vitest, which nothing can require, and nothing requires a program: these entries are ESM alone.
   format: {
     esm: {},
     cjs: {

@@ -2,6 +2,7 @@ import type { Price } from './budget/budget.js';
 import { type BudgetSetting, resolveBudgets } from './budget/resolve-budget.js';
 import type { FindModel, ResolvedModel } from './options.js';
 import { at, type Check, type Entry, show } from './options-check.js';
+import { hasRules } from './tokens/encodings.js';
 
 /** The configured models, and their other names. */
 export interface ResolvedModels {
@@ -16,7 +17,16 @@ interface Sketch extends Entry {
   readonly price: Price | undefined;
 }
 
-const MODEL_FIELDS = ['budgets', 'headroomRatio', 'cheaper', 'aliases', 'pool', 'usdPerMillion'] as const;
+const MODEL_FIELDS = [
+  'budgets',
+  'headroomRatio',
+  'cheaper',
+  'aliases',
+  'pool',
+  'usdPerMillion',
+  'countAs',
+  'tokenFactor',
+] as const;
 const PRICE_FIELDS = ['input', 'cachedInput', 'cacheWrite', 'output', 'perRequest'] as const;
 const EXAMPLE = 'give { budgets: [{ tokens: 100_000, per: "minute" }] }, or {} for a model without a limit';
 
@@ -25,7 +35,7 @@ export function resolveModels(
   check: Check,
   given: unknown,
   { defaultPrice, unknownModel }: Pick<BudgetSetting, 'defaultPrice' | 'unknownModel'>,
-  defaultHeadroomRatio: number,
+  defaults: { readonly headroomRatio: number; readonly tokenFactor: number },
 ): ResolvedModels {
   const sketches = new Map<string, Sketch>();
   for (const entry of given === undefined ? [] : check.entries('models', given, 'give models by name, like { "gpt-4o": {} }')) {
@@ -38,7 +48,7 @@ export function resolveModels(
   const aliases = readAliases(check, sketches);
   const models = new Map<string, ResolvedModel>();
   for (const [name, { path, fields, price }] of sketches) {
-    const headroomRatio = readHeadroom(check, at(path, 'headroomRatio'), fields.headroomRatio, defaultHeadroomRatio);
+    const headroomRatio = readHeadroom(check, at(path, 'headroomRatio'), fields.headroomRatio, defaults.headroomRatio);
     const setting = { models: sketches, defaultPrice, unknownModel, model: { name, headroomRatio } };
     models.set(
       name,
@@ -48,6 +58,8 @@ export function resolveModels(
         cheaper: readCheaper(check, at(path, 'cheaper'), fields.cheaper, name, sketches),
         pool: readPool(check, at(path, 'pool'), fields.pool, name),
         price,
+        countAs: readCountAs(check, at(path, 'countAs'), fields.countAs),
+        tokenFactor: check.number(at(path, 'tokenFactor'), fields.tokenFactor, FACTOR, defaults.tokenFactor),
       }),
     );
   }
@@ -87,6 +99,14 @@ function readCheaper(
   return Object.freeze([...names]);
 }
 
+const FACTOR = { least: 0.1, most: 10, mend: 'give a factor like 1.1' };
+
+function readCountAs(check: Check, path: string, given: unknown): string | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && hasRules(given)) return given;
+  return check.must(path, 'a model whose way of counting is known', given, 'give one like "gpt-4o" or "cl100k_base"');
+}
+
 function readPool(check: Check, path: string, given: unknown, own: string): ResolvedModel['pool'] {
   if (given === undefined) return own;
   if (typeof given === 'string') return check.text(path, given, 'leave it out for a counter of its own') ?? own;
@@ -113,6 +133,12 @@ function readAliases(check: Check, sketches: ReadonlyMap<string, Sketch>): Reado
     });
   }
   return aliases;
+}
+
+/** How a model counts, by a name from a body: like itself, unless the application says otherwise. */
+export function countingOf(findModel: FindModel, name: string): { readonly model: string; readonly tokenFactor: number } {
+  const found = findModel(name);
+  return { model: found?.countAs ?? found?.name ?? name, tokenFactor: found?.tokenFactor ?? 1 };
 }
 
 const LONGEST_NAME = 256;

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OptionsError } from '../src/errors.js';
-import { createFindModel, type ResolvedModels, resolveModels } from '../src/models.js';
-import { createCheck } from '../src/options-check.js';
+import { countingOf, createFindModel, type ResolvedModels, resolveModels } from '../src/models.js';
+import { createCheck, show } from '../src/options-check.js';
 
-function resolve(models: unknown, defaultHeadroomRatio = 0): ResolvedModels {
+function resolve(models: unknown, headroomRatio = 0): ResolvedModels {
   const check = createCheck();
-  const resolved = resolveModels(check, models, { defaultPrice: undefined, unknownModel: 'count' }, defaultHeadroomRatio);
+  const defaults = { headroomRatio, tokenFactor: 1 };
+  const resolved = resolveModels(check, models, { defaultPrice: undefined, unknownModel: 'count' }, defaults);
   check.throwFaults();
   return resolved;
 }
@@ -25,8 +26,23 @@ describe('resolveModels', () => {
   it('resolves a model without options to one without a limit, in a pool of its own', () => {
     const { models } = resolve({ 'gpt-4o': {} });
 
-    expect(models.get('gpt-4o')).toEqual({ name: 'gpt-4o', budgets: [], cheaper: [], pool: 'gpt-4o', price: undefined });
+    expect(models.get('gpt-4o')).toEqual({
+      name: 'gpt-4o',
+      budgets: [],
+      cheaper: [],
+      pool: 'gpt-4o',
+      price: undefined,
+      countAs: undefined,
+      tokenFactor: 1,
+    });
   });
+
+  it.each(['gpt-4o', 'openai/gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-pro', 'cl100k_base', 'O200K_BASE'])(
+    'takes a model to count like by any name that is known: %s',
+    (countAs) => {
+      expect(resolve({ llama: { countAs, tokenFactor: 1.1 } }).models.get('llama')).toMatchObject({ countAs, tokenFactor: 1.1 });
+    },
+  );
 
   it('keeps pools, substitutes, aliases and prices', () => {
     const pool = () => 'key-1';
@@ -66,6 +82,16 @@ describe('resolveModels', () => {
       ],
     ],
     [{ '': {} }, ['models[""] must be a string of 1 to 128 characters, got ""; name the model as bodies do']],
+    ...['llama', '', 7, null, 'x'.repeat(500)].map((countAs): [unknown, readonly string[]] => [
+      { a: { countAs } },
+      [
+        `models.a.countAs must be a model whose way of counting is known, got ${show(countAs)}; give one like "gpt-4o" or "cl100k_base"`,
+      ],
+    ]),
+    ...[0, 0.09, 10.1, -1, Number.NaN, '1'].map((tokenFactor): [unknown, readonly string[]] => [
+      { a: { tokenFactor } },
+      [`models.a.tokenFactor must be a number from 0.1 to 10, got ${show(tokenFactor)}; give a factor like 1.1`],
+    ]),
     [{ a: { cheaper: 'b' }, b: {} }, ['models.a.cheaper must be a list, got "b"; give names out of models']],
     [{ a: { cheaper: ['a'] } }, ['models.a.cheaper[0] names the model itself; take it off']],
     [{ a: { cheaper: ['b', 'b'] }, b: {} }, ['models.a.cheaper[1] repeats "b"; name it once']],
@@ -154,5 +180,21 @@ describe('createFindModel', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('countingOf', () => {
+  const { models, aliases } = resolve({ llama: { countAs: 'cl100k_base', tokenFactor: 1.2, aliases: ['ours'] }, 'gpt-4o': {} });
+  const findModel = createFindModel(models, aliases);
+
+  it.each([
+    ['llama', 'cl100k_base', 1.2],
+    ['ours', 'cl100k_base', 1.2],
+    ['llama-latest', 'cl100k_base', 1.2],
+    ['gpt-4o-2024-08-06', 'gpt-4o', 1],
+    ['unheard-of', 'unheard-of', 1],
+    ['', '', 1],
+  ])('of %j is that of %s, times %f', (name, model, tokenFactor) => {
+    expect(countingOf(findModel, name)).toEqual({ model, tokenFactor });
   });
 });

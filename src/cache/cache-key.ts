@@ -22,6 +22,7 @@ const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map(
     'openai-completions': ['stream', 'stream_options', 'user'],
     'openai-embeddings': ['user'],
     'anthropic-messages': ['stream', 'metadata', 'service_tier'],
+    'gemini-content': ['stream', 'labels'],
     // The model is in the key already, as the resolved one.
   }).map(([dialect, fields]) => [dialect, new Set([...fields, 'model'])]),
 );

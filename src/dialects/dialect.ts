@@ -11,8 +11,20 @@ export type Part =
   | { readonly kind: 'image'; readonly url: string; readonly detail?: string | undefined }
   /** What the body gives as tokens; guessed, or none at all, where only the provider can read it. */
   | { readonly kind: 'tokens'; readonly count: number; readonly isGuessed?: boolean }
-  /** Audio or a document whose content is in the body, `base64Length` characters of it, or elsewhere (0). */
-  | { readonly kind: 'file'; readonly media: 'audio' | 'document'; readonly base64Length: number };
+  | FilePart;
+
+/** Audio, a film or a document whose content is in the body, `base64Length` characters of it, or elsewhere (0). */
+export interface FilePart {
+  readonly kind: 'file';
+  readonly media: 'audio' | 'video' | 'document';
+  readonly base64Length: number;
+  /** The content in base64, without the head of a data URL. @defaultValue nothing but its length is known */
+  readonly data?: string | undefined;
+  /** Of audio or a film: length in seconds, where the body says it. */
+  readonly seconds?: number | undefined;
+  /** As the body gives it: `low`, `high`, ... */
+  readonly detail?: string | undefined;
+}
 
 /** What one message, or one other part of the prompt, says. */
 export interface Section {
@@ -47,8 +59,8 @@ export interface Draft {
   /** Whether the model is asked to think before it answers, which some providers tell it at length. @defaultValue false */
   readonly thinks?: boolean | undefined;
   readonly sections: readonly Section[];
-  /** By whose rules calls and definitions of tools are counted. @defaultValue those of chat completions */
-  readonly rules?: 'responses' | undefined;
+  /** By whose rules the prompt is counted, where the model's name does not tell. @defaultValue those of chat completions */
+  readonly rules?: 'responses' | 'gemini' | 'vertex' | undefined;
 }
 
 /** What to change in a body before it is sent. */
@@ -89,6 +101,8 @@ export interface Dialect {
   read(body: unknown, path?: string): Draft | undefined;
   /** A changed copy; the body itself is left alone and unknown fields stay. */
   rewrite(body: unknown, change: Rewrite): unknown;
+  /** Where the path names the model: the path of another one. @defaultValue the path stays */
+  rewritePath?(path: string, model: string): string;
   /**
    * Usage reported by a JSON answer or by one event of a stream, given as its parsed `data`. A figure of 0 for the input is
    * unknown, not nothing.

@@ -1,5 +1,5 @@
 import type { Part, Section } from './dialect.js';
-import { base64Length, type Left, readParts } from './parts.js';
+import { type Left, readFile, readParts } from './parts.js';
 import { type Fields, fieldsOf, listOf, textOf } from './values.js';
 
 /** Reads a message of OpenAI's chat completions, or of its responses, whose parts only have other names. */
@@ -14,7 +14,7 @@ export function readMessage(message: Fields, left: Left): Section {
 
 /** Reads content: a text, a part, or a list of parts. */
 export function readContent(content: unknown, left: Left): Part[] {
-  return Array.isArray(content) ? readParts(content, left, readPart) : readPart(content);
+  return Array.isArray(content) ? readParts(content, left, readPart) : readPart(content, left);
 }
 
 /** Reads a call of a function; some servers take its arguments as an object. */
@@ -26,7 +26,7 @@ export function readCalled(called: Fields | undefined): Part[] {
   return parts;
 }
 
-function readPart(value: unknown): Part[] {
+function readPart(value: unknown, left: Left): Part[] {
   if (typeof value === 'string') return [{ kind: 'text', text: value }];
   const part = fieldsOf(value);
   if (!part) return [];
@@ -36,14 +36,14 @@ function readPart(value: unknown): Part[] {
     case 'image_url':
     case 'input_image':
     case 'computer_screenshot': {
-      const image = fieldsOf(part.image_url) ?? { url: part.image_url, detail: part.detail };
+      const image = fieldsOf(part.image_url) ?? { url: part.image_url ?? part.file_id, detail: part.detail };
       return [{ kind: 'image', url: textOf(image.url), detail: typeof image.detail === 'string' ? image.detail : undefined }];
     }
     case 'input_audio':
-      return [{ kind: 'file', media: 'audio', base64Length: base64Length(fieldsOf(part.input_audio)?.data) }];
+      return readFile('audio', fieldsOf(part.input_audio)?.data, left);
     case 'file':
     case 'input_file':
-      return [{ kind: 'file', media: 'document', base64Length: base64Length((fieldsOf(part.file) ?? part).file_data) }];
+      return readFile('document', (fieldsOf(part.file) ?? part).file_data, left);
     default:
       return [typeof part.text === 'string' ? { kind: 'text', text: part.text } : { kind: 'json', value: part }];
   }

@@ -8,6 +8,9 @@ import { type Fields, fieldsOf, listOf, modelOf, textOf } from './values.js';
 /** Stands for what is part of the prompt and not of the body. */
 const HIDDEN = { kind: 'tokens', count: 0, isGuessed: true } as const;
 
+/** What tools take beside their definitions that come with the conversation: recorded twice in 2026. */
+const ADDED_TOOLS = { kind: 'tokens', count: 65, isGuessed: true } as const;
+
 /** Reads a body of the Responses API; see `Dialect.read`. */
 export function readResponsesBody(body: unknown, path?: string): Draft | undefined {
   const fields = fieldsOf(body);
@@ -61,9 +64,15 @@ function readHidden({ previous_response_id, conversation, prompt }: Fields, left
 
 function readTools({ tools, tool_choice }: Fields, left: Left): Section[] {
   if (listOf(tools).length === 0) return [];
-  const choice = fieldsOf(tool_choice);
-  const mustCallName = choice?.type === 'function' && typeof choice.name === 'string' ? choice.name : undefined;
-  return [{ kind: 'tools', parts: readParts(listOf(tools), left, readTool), mustCallName }];
+  return [
+    { kind: 'tools', parts: readParts(listOf(tools), left, readTool), mustCallName: calledName(tool_choice, listOf(tools)) },
+  ];
+}
+
+/** The function that must be called: a choice that leaves no other one names it too. */
+function calledName(choice: unknown, tools: readonly unknown[]): string | undefined {
+  const named = choice === 'required' && tools.length === 1 ? fieldsOf(tools[0]) : fieldsOf(choice);
+  return named?.type === 'function' && typeof named.name === 'string' ? named.name : undefined;
 }
 
 /** What the prompt shows of a function; tools of other kinds are shown as they are, if at all. */
@@ -88,7 +97,9 @@ function readItem(item: Fields, left: Left): Section {
     case 'computer_call_output':
       return { kind: 'message', role: 'tool', parts: readContent(item.output, left) };
     case 'image_generation_call':
-      return { kind: 'message', parts: [{ kind: 'image', url: textOf(item.result) }] };
+      return { kind: 'message', parts: [{ kind: 'image', url: pictureUrl(item.result) }] };
+    case 'additional_tools':
+      return { kind: 'message', role: textOf(item.role), parts: [{ kind: 'json', value: item.tools }, ADDED_TOOLS] };
     case 'item_reference':
       return { kind: 'message', parts: [HIDDEN] };
     case 'reasoning':
@@ -98,6 +109,9 @@ function readItem(item: Fields, left: Left): Section {
       return { kind: 'message', parts: [{ kind: 'json', value: item }] };
   }
 }
+
+/** A picture that was made before is given as its bare content, of whatever form; its head tells which. */
+const pictureUrl = (result: unknown): string => (textOf(result) === '' ? '' : `data:image/png;base64,${textOf(result)}`);
 
 /** What was thought before. Encrypted, it is base64: guessed to hold a token in four bytes. */
 function readReasoning({ content, summary, encrypted_content }: Fields, left: Left): Part[] {

@@ -1,15 +1,20 @@
-import type { Part, Section } from './dialect.js';
+import type { FilePart, Part, Section } from './dialect.js';
 import { type Fields, fieldsOf, textOf } from './values.js';
 
 /** How many messages and parts of a body may still be read one by one; what is beyond counts as JSON. */
 export interface Left {
   parts: number;
+  /** Characters of base64 that may still be read as text. */
+  text: number;
 }
 
 const MOST_PARTS = 10_000;
+const MOST_TEXT = 262_144;
+/** Bytes of plain text that take a token, on the safe side. */
+const BYTES_PER_TOKEN = 3;
 
 /** For one body. */
-export const createLeft = (): Left => ({ parts: MOST_PARTS });
+export const createLeft = (): Left => ({ parts: MOST_PARTS, text: MOST_TEXT });
 
 /** Reads messages in their order, and passes over what is none: a provider refuses a body that has something else in its place. */
 export function readMessages(
@@ -44,4 +49,27 @@ export function readParts(list: readonly unknown[], left: Left, read: (value: un
 export function base64Length(data: unknown): number {
   const text = textOf(data);
   return text.startsWith('data:') ? text.length - text.indexOf(',') - 1 : text.length;
+}
+
+/** Media types whose content is text. */
+const TEXT_MEDIA = /^data:(?:text\/|application\/(?:json|xml|yaml))/i;
+
+/**
+ * Reads a file from base64 or a data URL; nothing is known of one that is elsewhere. A plain text is read as what it says, as far as
+ * there may still be text.
+ */
+export function readFile(media: FilePart['media'], given: unknown, left: Left): Part[] {
+  const text = textOf(given);
+  const data = text.startsWith('data:') ? text.slice(text.indexOf(',') + 1) : text;
+  if (data === '') return [{ kind: 'file', media, base64Length: 0 }];
+  const isText = media === 'document' && data !== text && TEXT_MEDIA.test(text.slice(0, 64));
+  return isText ? readText(data, left) : [{ kind: 'file', media, base64Length: data.length, data }];
+}
+
+function readText(data: string, left: Left): Part[] {
+  const length = Math.min(data.length, left.text);
+  left.text -= length;
+  const parts: Part[] = [{ kind: 'text', text: Buffer.from(data.slice(0, length), 'base64').toString() }];
+  const rest = Math.ceil(((data.length - length) * 0.75) / BYTES_PER_TOKEN);
+  return rest === 0 ? parts : [...parts, { kind: 'tokens', count: rest, isGuessed: true }];
 }

@@ -1,6 +1,7 @@
 import { SpillwayError } from '../errors.js';
 import { anthropicMessages } from './anthropic.js';
 import type { Dialect, Draft } from './dialect.js';
+import { geminiContent } from './gemini.js';
 import { openaiChat } from './openai-chat.js';
 import { openaiCompletions } from './openai-completions.js';
 import { openaiEmbeddings } from './openai-embeddings.js';
@@ -18,7 +19,14 @@ export interface Registry {
 }
 
 /** Messages come before chat completions, which take every body with a model and messages that is sent to no other endpoint. */
-const BUILT_IN: readonly Dialect[] = [anthropicMessages, openaiChat, openaiResponses, openaiEmbeddings, openaiCompletions];
+const BUILT_IN: readonly Dialect[] = [
+  anthropicMessages,
+  openaiChat,
+  openaiResponses,
+  openaiEmbeddings,
+  openaiCompletions,
+  geminiContent,
+];
 
 const TRUSTED = new Set(BUILT_IN.map(({ read }) => read));
 

@@ -95,7 +95,7 @@ async function send(parts: FetchParts, call: Call, body: unknown, outgoing: Outg
   const draft = call.draft as Draft;
   const hidesUsage = draft.stream && !draft.wantsUsage;
   const sentBody = hidesUsage ? dialect.rewrite(body, { includeUsage: true }) : body;
-  const response = await outgoing.send(parts.base, sentBody, leaving.signal);
+  const response = await outgoing.send(parts.base, sentBody, leaving.signal, urlFor(call, dialect, outgoing.url));
   const contentType = response.headers.get('content-type') ?? '';
   const learnBytes = parts.learnBytes(call);
   return tapStream(response, {
@@ -116,6 +116,14 @@ async function send(parts: FetchParts, call: Call, body: unknown, outgoing: Outg
       if (learnBytes > 0) parts.learn(call, findings);
     },
   });
+}
+
+/** Where a substitute is called, when the path names the model; `undefined`: where the call was to go. */
+function urlFor({ model, requestedModel }: Call, dialect: Dialect, given: string): string | undefined {
+  if (model === undefined || model === requestedModel || !dialect.rewritePath) return undefined;
+  const url = new URL(given);
+  url.pathname = dialect.rewritePath(url.pathname, model);
+  return url.href;
 }
 
 const isEventStream = (contentType: string): boolean => /^text\/event-stream\b/i.test(contentType);

@@ -9,8 +9,11 @@ export interface Outgoing {
   readonly json: unknown;
   /** The caller's own. */
   readonly signal: AbortSignal | undefined;
-  /** Sends it, byte for byte as it was given unless `body` is another one than `json`. */
-  send(base: FetchLike, body: unknown, signal: AbortSignal): Promise<Response>;
+  /**
+   * Sends it, byte for byte as it was given unless `body` is another one than `json`.
+   * @param url - where it goes instead; `undefined`: where it was to go
+   */
+  send(base: FetchLike, body: unknown, signal: AbortSignal, url?: string): Promise<Response>;
 }
 
 /**
@@ -39,7 +42,8 @@ async function readInit(input: string | URL, init: RequestInit): Promise<Outgoin
     url,
     json,
     signal: signal ?? undefined,
-    send: (base, body, joined) => base(input, { ...(body === json ? init : changed(init, init, body)), signal: joined }),
+    send: (base, body, joined, elsewhere) =>
+      base(elsewhere ?? input, { ...(body === json ? init : changed(init, init, body)), signal: joined }),
   };
 }
 
@@ -54,13 +58,13 @@ async function readRequest(input: Request, init: RequestInit): Promise<Outgoing 
     url: input.url,
     json,
     signal: signal ?? undefined,
-    send(base, body, joined) {
+    send(base, body, joined, elsewhere) {
       const how =
         body === json ? { ...init, body: given as BodyInit } : changed({ ...init, body: given as BodyInit }, { headers }, body);
       const request = new Request(input, { ...how, signal: joined });
       // A fetch uses the body of its request up; a copy of it was sent.
       if (!input.bodyUsed) input.body?.cancel().catch(() => {});
-      return base(request);
+      return base(elsewhere === undefined ? request : new Request(elsewhere, request));
     },
   };
 }

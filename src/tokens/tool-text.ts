@@ -17,8 +17,6 @@ export interface ToolText {
 /** Schemas written before the rest counts as JSON, and how deep they may lie in one another: references may be endless. */
 const MOST_SCHEMAS = 5_000;
 const DEEPEST = 12;
-/** Explanations of members are shown down to this level of nesting. */
-const EXPLAINED_LEVELS = Infinity;
 
 /** The function that a tool defines: `{ type: 'function', function }`, or its own fields; `undefined` for tools of other kinds. */
 export function functionOf(tool: unknown): FunctionDefinition | undefined {
@@ -31,9 +29,10 @@ export function functionOf(tool: unknown): FunctionDefinition | undefined {
 /**
  * Functions as OpenAI's models see them, which is known from the usage that they report: a namespace of TypeScript, where comments
  * hold descriptions, titles and defaults.
+ * @param explainsNested - whether members of members are explained too: models that count by cl100k_base are not told
  */
-export function toolText(functions: readonly FunctionDefinition[]): ToolText | undefined {
-  const writer = new Writer();
+export function toolText(functions: readonly FunctionDefinition[], explainsNested = true): ToolText | undefined {
+  const writer = new Writer(explainsNested);
   const blocks = functions.map((definition) => writer.function(definition));
   if (writer.left < 0) return undefined;
   const text = ['namespace functions {', '', ...blocks.flatMap((block) => [block, '']), '} // namespace functions'].join('\n');
@@ -45,6 +44,8 @@ class Writer {
   bareFunctions = 0;
   #root: Fields = {};
   #hasExplained = false;
+
+  constructor(private readonly explainsNested: boolean) {}
 
   function({ name, description, parameters }: FunctionDefinition): string {
     this.#root = parameters ?? {};
@@ -69,7 +70,7 @@ class Writer {
     for (const [name, given] of Object.entries(fieldsOf(schema.properties) ?? {})) {
       if (--this.left < 0) return lines;
       const member = this.#resolved(given);
-      const explained = level < EXPLAINED_LEVELS ? comments(member.title, textOf(member.description)) : [];
+      const explained = level === 0 || this.explainsNested ? comments(member.title, textOf(member.description)) : [];
       if (explained.length > 0) this.#hasExplained = true;
       const fallback = member.default === undefined || member.default === null ? '' : ` // default: ${plainText(member.default)}`;
       for (const line of explained) lines.push(`${indent}${line}`);

@@ -90,7 +90,7 @@ export function dialectConformance(name: string, { dialect, samples, generates =
         const changed = dialect.rewrite(frozen, { model: 'other-model', maximumOutputTokens: 7 });
 
         const before = dialect.read(frozen, path);
-        const after = dialect.read(changed, path);
+        const after = dialect.read(changed, path === undefined ? path : (dialect.rewritePath?.(path, 'other-model') ?? path));
         expect(after).toEqual({
           ...before,
           model: 'other-model',

@@ -5,6 +5,8 @@ const MESSAGES = [{ role: 'user', content: 'Hello' }];
 const body = (more: object) => ({ model: 'claude-sonnet-4-5', max_tokens: 100, messages: MESSAGES, ...more });
 const read = (more: object) => readMessagesBody(body(more), '/v1/messages');
 const partsOf = (content: unknown) => read({ messages: [{ role: 'user', content }] })?.sections[0]?.parts;
+/** Of a document that is text. */
+const SURROUNDINGS = { kind: 'tokens', count: 38, isGuessed: true };
 const block = (type: string, more: object = {}) => ({ type, ...more });
 
 describe('reading by path', () => {
@@ -107,7 +109,7 @@ describe('reading the prompt', () => {
     expect(partsOf(images)).toEqual([
       { kind: 'image', url: 'data:image/png;base64,AAAA' },
       { kind: 'image', url: 'https://x.test/a.png' },
-      { kind: 'image', url: '' },
+      { kind: 'image', url: 'file_1' },
       { kind: 'image', url: '' },
     ]);
   });
@@ -128,14 +130,17 @@ describe('reading the prompt', () => {
     ];
 
     expect(partsOf(documents)).toEqual([
-      { kind: 'file', media: 'document', base64Length: 100 },
+      { kind: 'file', media: 'document', base64Length: 100, data: 'x'.repeat(100) },
       { kind: 'file', media: 'document', base64Length: 0 },
       { kind: 'text', text: 'Notes' },
       { kind: 'text', text: 'Old.' },
       { kind: 'text', text: 'Line.' },
+      SURROUNDINGS,
       { kind: 'text', text: 'Loose.' },
+      SURROUNDINGS,
       { kind: 'text', text: 'a' },
       { kind: 'image', url: 'u' },
+      SURROUNDINGS,
       { kind: 'file', media: 'document', base64Length: 0 },
     ]);
   });
@@ -166,6 +171,7 @@ describe('reading the prompt', () => {
       { kind: 'text', text: 'See:' },
       { kind: 'image', url: 'u' },
       { kind: 'text', text: 'Line.' },
+      SURROUNDINGS,
     ]);
   });
 

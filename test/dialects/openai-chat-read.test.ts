@@ -98,6 +98,35 @@ describe('reading by path', () => {
 });
 
 describe('reading messages', () => {
+  it('reads 262,144 characters of such files as text, and guesses the rest by its bytes', () => {
+    const file = { file_data: `data:text/plain;base64,${Buffer.from('x'.repeat(300_000)).toString('base64')}` };
+
+    expect(
+      sections({
+        role: 'user',
+        content: [
+          { type: 'file', file },
+          { type: 'file', file },
+        ],
+      })?.[0]?.parts,
+    ).toEqual([
+      { kind: 'text', text: 'x'.repeat(196_608) },
+      { kind: 'tokens', count: 34_464, isGuessed: true },
+      { kind: 'text', text: '' },
+      { kind: 'tokens', count: 100_000, isGuessed: true },
+    ]);
+  });
+
+  it.each([
+    ['data:text/csv;base64,', 'a,b\n1,2'],
+    ['data:application/json;base64,', '{"a":1}'],
+    ['data:TEXT/plain;charset=utf-8;base64,', 'Grüße'],
+  ])('gives a file that begins with %s as the text that it is', (head, said) => {
+    const file = { file_data: `${head}${Buffer.from(said).toString('base64')}`, filename: 'a' };
+
+    expect(sections({ role: 'user', content: [{ type: 'file', file }] })?.[0]?.parts).toEqual([{ kind: 'text', text: said }]);
+  });
+
   it('gives text, names and roles in their order', () => {
     expect(sections({ role: 'system', content: 'Be brief.', name: 'rules' }, { role: 'user', content: 'Hello' })).toEqual([
       { kind: 'message', role: 'system', name: 'rules', parts: [{ kind: 'text', text: 'Be brief.' }] },
@@ -125,8 +154,8 @@ describe('reading messages', () => {
       { kind: 'text', text: 'No.' },
       { kind: 'image', url: 'data:image/png;base64,AAAA', detail: 'low' },
       { kind: 'image', url: 'https://example.com/a.png', detail: undefined },
-      { kind: 'file', media: 'audio', base64Length: 400 },
-      { kind: 'file', media: 'document', base64Length: 100 },
+      { kind: 'file', media: 'audio', base64Length: 400, data: 'x'.repeat(400) },
+      { kind: 'file', media: 'document', base64Length: 100, data: 'x'.repeat(100) },
       { kind: 'file', media: 'document', base64Length: 0 },
       { kind: 'json', value: content[7] },
       { kind: 'text', text: 'loose text' },

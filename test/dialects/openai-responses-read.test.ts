@@ -90,10 +90,10 @@ describe('reading the input', () => {
       text('A bird.'),
       text('No.'),
       { kind: 'image', url: 'data:image/png;base64,AAAA', detail: 'low' },
-      { kind: 'image', url: '', detail: undefined },
-      { kind: 'file', media: 'document', base64Length: 100 },
+      { kind: 'image', url: 'file-1', detail: undefined },
+      { kind: 'file', media: 'document', base64Length: 100, data: 'x'.repeat(100) },
       { kind: 'file', media: 'document', base64Length: 0 },
-      { kind: 'file', media: 'audio', base64Length: 400 },
+      { kind: 'file', media: 'audio', base64Length: 400, data: 'x'.repeat(400) },
       { kind: 'json', value: content[8] },
     ]);
   });
@@ -136,7 +136,22 @@ describe('reading the input', () => {
 
     expect(sections(search, { type: 'image_generation_call', id: 'ig', result: 'A'.repeat(100) })).toEqual([
       { kind: 'message', parts: [{ kind: 'json', value: search }] },
-      { kind: 'message', parts: [{ kind: 'image', url: 'A'.repeat(100) }] },
+      { kind: 'message', parts: [{ kind: 'image', url: `data:image/png;base64,${'A'.repeat(100)}` }] },
+    ]);
+  });
+
+  it('gives tools that come with the conversation, and what surrounds them', () => {
+    const tools = [{ type: 'function', name: 'f' }];
+
+    expect(sections({ type: 'additional_tools', role: 'developer', tools })).toEqual([
+      {
+        kind: 'message',
+        role: 'developer',
+        parts: [
+          { kind: 'json', value: tools },
+          { kind: 'tokens', count: 65, isGuessed: true },
+        ],
+      },
     ]);
   });
 
@@ -173,6 +188,21 @@ describe('reading the input', () => {
 });
 
 describe('reading definitions', () => {
+  const f = { type: 'function', name: 'f' };
+  const g = { type: 'function', name: 'g' };
+
+  it.each([
+    ['one of one function', 'required', [f], 'f'],
+    ['one of several', 'required', [f, g], undefined],
+    ['a tool of the provider', 'required', [{ type: 'web_search', name: 'f' }], undefined],
+    ['none', 'auto', [f], undefined],
+    ['a named one', { type: 'function', name: 'g' }, [f, g], 'g'],
+    ['one of those allowed', { type: 'allowed_tools', mode: 'required', tools: [f] }, [f, g], undefined],
+    ['a name that is none', { type: 'function', name: 7 }, [f], undefined],
+  ])('gives the name of what must be called when that is %s', (_, tool_choice, tools, name) => {
+    expect(read({ input: [], tools, tool_choice })?.sections[0]?.mustCallName).toBe(name);
+  });
+
   it('gives what the prompt shows of functions, other tools as they are, and the one that must be called', () => {
     const parameters = { type: 'object', properties: {} };
     const tool_choice = { type: 'function', name: 'f' };

@@ -17,7 +17,7 @@ describe('readMessages', () => {
   it('counts as JSON what comes when too much was read', () => {
     const messages = [{ role: 'a' }, { role: 'b' }, { role: 'c' }];
 
-    expect(readMessages(messages, { parts: 1 }, () => ({ kind: 'message', role: 'read', parts: [] }))).toEqual([
+    expect(readMessages(messages, { ...createLeft(), parts: 1 }, () => ({ kind: 'message', role: 'read', parts: [] }))).toEqual([
       { kind: 'message', role: 'read', parts: [] },
       { kind: 'message', parts: [{ kind: 'json', value: messages.slice(1) }] },
     ]);
@@ -26,7 +26,7 @@ describe('readMessages', () => {
 
 describe('readParts', () => {
   it('shares what may be read with all lists of a body, one inside another', () => {
-    const left = { parts: 4 };
+    const left = { ...createLeft(), parts: 4 };
 
     const first = readParts(['a', ['b', 'c']], left, (value, inner) =>
       Array.isArray(value) ? readParts(value, inner, words) : words(value),

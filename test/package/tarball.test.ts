@@ -86,6 +86,16 @@ describe.each([
     },
   );
 
+  it('has a command line that estimates', { timeout: RUN_MS }, async () => {
+    const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Where does the water go?' }] };
+    writeFileSync(join(cwd, 'body.json'), JSON.stringify(body));
+
+    const { stdout, stderr } = await run(join(cwd, 'node_modules/.bin/spillway'), ['estimate', 'body.json', '--json'], { cwd });
+
+    expect(JSON.parse(stdout)).toMatchObject({ line: 1, dialect: 'openai-chat', inputTokens: 13, confidence: 'counted' });
+    expect(stderr).toBe('');
+  });
+
   it.each(['node16-import', 'node16-require', 'bundler'])(
     'has types for both frameworks and for Redis, checked by tsconfig.%s.json',
     { timeout: RUN_MS },

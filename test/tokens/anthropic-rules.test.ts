@@ -54,7 +54,7 @@ describe('the generation of a model', () => {
   });
 
   it.each(['gpt-4o', 'gemini-2.5-pro', 'not-claude', 'claudette', 'my-claude-proxy', ''])('is none for %j', (model) => {
-    expect(claudeRules(model, {})).toBeUndefined();
+    expect(claudeRules(model, { sections: [] })).toBeUndefined();
   });
 });
 
@@ -72,6 +72,28 @@ describe('messages', () => {
     const thinking = estimatePrompt({ ...draftOf(user), thinks: true }, model, letters, OVERHEADS);
 
     expect(thinking.inputTokens - tokens(model, user)).toBe(more);
+  });
+
+  it('take 2 as well when the system is told in between', () => {
+    const system = () => message('system', text(HUNDRED));
+
+    expect(tokens('claude-sonnet-4-5', system(), user, system())).toBe(5 + 115 + 117 + 117);
+  });
+
+  it.each([
+    ['Привет, как дела?', 1.3, 1.15],
+    ['今天天气很好', 1.3, 1.15],
+    ['Ça va très bien — merci!', 1.3, 1.3],
+  ])('in the script of %j take other factors since 4.7, where it is not Latin', (said, latin, factor) => {
+    const words = said.repeat(100);
+    const letters = words.length;
+
+    const found = tokens('claude-sonnet-5', message('user', text(words))) - 7;
+
+    // Spaces and punctuation belong to all scripts.
+    expect(found).toBeGreaterThanOrEqual(Math.round(factor * letters));
+    expect(found).toBeLessThanOrEqual(Math.round((factor + 0.3 * (latin - factor)) * letters));
+    expect(tokens('claude-haiku-4-5', message('user', text(words))) - 7).toBe(Math.round(1.15 * letters));
   });
 
   it('take nothing but their text when the system is told', () => {
@@ -119,6 +141,14 @@ describe('definitions', () => {
     },
   );
 
+  it('of tools that the provider runs take what those add', () => {
+    const bash = { type: 'bash_20250124', name: 'bash' };
+
+    expect(ofTools('claude-sonnet-4-5', tools(false, json(bash)))).toBe(
+      Math.round(495 + 14 + 245 + 1.15 * JSON.stringify(bash).length),
+    );
+  });
+
   it('of tools that come as one list are counted one by one', () => {
     const list = [value, value, value];
 
@@ -143,27 +173,27 @@ describe('images', () => {
   const imageTokens = (model: string, image: Part) => tokens(model, message('user', image)) - 7;
 
   it.each([
-    [1, 1, 5, 5],
-    [28, 28, 5, 5],
-    [29, 28, 6, 6],
-    [100, 100, 20, 20],
-    [540, 360, 264, 264],
-    [800, 600, 642, 642],
-    [1_001, 1_001, 1_300, 1_300],
-    [1_920, 1_080, 1_572, 2_695],
-    [3_000, 100, 56 * 2 + 4, 72 * 3 + 4],
-    [4_032, 3_024, 1_572, 72 * 54 + 4],
-    [5_000, 5_000, 1_572, 4_788],
+    [1, 1, 5, 4],
+    [28, 28, 5, 4],
+    [29, 28, 6, 5],
+    [100, 100, 20, 19],
+    [540, 360, 264, 263],
+    [800, 600, 642, 641],
+    [1_001, 1_001, 1_300, 1_299],
+    [1_920, 1_080, 53 * 30 - 22 + 4, 2_694],
+    [3_000, 100, 56 * 2 + 4, 92 * 4 + 3],
+    [4_032, 3_024, 1_572, 4_787],
+    [60_000, 1, 56 + 4, 92 + 3],
   ])('of %i x %i pixels take %i tokens, for newer models %i', (width, height, older, newer) => {
     expect(imageTokens('claude-haiku-4-5', png(width, height))).toBe(older);
     expect(imageTokens('claude-sonnet-5', png(width, height))).toBe(newer);
   });
 
-  it('take the most that one can where their size is not known', () => {
+  it('take what one of 1,024 x 1,024 pixels does where their size is not known', () => {
     const remote: Part = { kind: 'image', url: 'https://x.test/a.png' };
 
-    expect(imageTokens('claude-haiku-4-5', remote)).toBe(1_572);
-    expect(imageTokens('claude-sonnet-5', { kind: 'image', url: '' })).toBe(4_788);
+    expect(imageTokens('claude-haiku-4-5', remote)).toBe(37 * 37 + 4);
+    expect(imageTokens('claude-sonnet-5', { kind: 'image', url: '' })).toBe(37 * 37 + 3);
   });
 
   it('raise what is held by 15 percent', () => {
@@ -174,11 +204,11 @@ describe('images', () => {
 });
 
 describe('documents', () => {
-  it('take 1,600 for a page, of which one is elsewhere', () => {
+  it('take 2,500 for a page, of which one is elsewhere', () => {
     const file = (base64Length: number): Part => ({ kind: 'file', media: 'document', base64Length });
 
-    expect(tokens('claude-sonnet-4-5', message('user', file(0)))).toBe(7 + 1_600);
-    expect(tokens('claude-sonnet-4-5', message('user', file(200_000)))).toBe(7 + 4_800);
+    expect(tokens('claude-sonnet-4-5', message('user', file(0)))).toBe(7 + 2_500);
+    expect(tokens('claude-sonnet-4-5', message('user', file(200_000)))).toBe(7 + 7_500);
   });
 });
 

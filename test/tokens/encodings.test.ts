@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   baseName,
   encodingFor,
+  familyOf,
   hasKnownEncoding,
+  hasRules,
   isClaude,
   isReasoningModel,
-  marksChannels,
 } from '../../src/tokens/encodings.js';
 
 describe('encodingFor', () => {
@@ -117,6 +118,19 @@ describe('families that reason', () => {
     ['claude-opus-5', false, false],
     ['orca', false, false],
   ])('%s: %s, with channel markers: %s', (model, reasons, channels) => {
-    expect([isReasoningModel(model), marksChannels(model)]).toEqual([reasons, channels]);
+    expect([isReasoningModel(model), familyOf(model).marksChannels]).toEqual([reasons, channels]);
+  });
+});
+
+describe('hasRules', () => {
+  it.each(['gpt-4o', 'ft:gpt-4o:team::id', 'anthropic/claude-haiku-4.5', 'gemini-2.5-pro', 'gemma-3-27b', 'r50k_base'])(
+    'is true of %s',
+    (model) => {
+      expect(hasRules(model)).toBe(true);
+    },
+  );
+
+  it.each(['llama-3.3-70b', 'gpt4o', 'gemini', '', 'base', 'x'.repeat(1_000)])('is false of %j', (model) => {
+    expect(hasRules(model)).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Draft, Part, Section } from '../../src/dialects/dialect.js';
 import { readChat } from '../../src/dialects/openai-chat-read.js';
-import { createAllowance } from '../../src/tokens/bounded-count.js';
+import { createAllowance } from '../../src/tokens/allowance.js';
 import { estimatePrompt } from '../../src/tokens/estimate.js';
 import { createTokenizer, type Tokenizer } from '../../src/tokens/tokenizer.js';
 
@@ -58,11 +58,31 @@ describe('messages', () => {
     expect(tokens('gpt-4o', message('user', text('ab'), text('cde')))).toBe(3 + 4 + 5);
   });
 
-  it('take 7 for a call of a tool, and less for each of several', () => {
+  it('take for calls of tools 7 for a single one and 23 and 3 for each of several, in the gpt-5 family 14 for each and 3 less', () => {
     expect(tokens('gpt-4o', message('assistant', call('sum', '[1,2]')))).toBe(3 + 4 + 7 + 3 + 5);
     expect(tokens('gpt-4o', message('assistant', call('sum', '[1,2]'), call('sum', '[3,4]')))).toBe(3 + 4 + 23 + 6 + 16);
-    expect(tokens('gpt-5', message('assistant', call('sum', '[1,2]')))).toBe(2 + 4 + 2 + 14 + 8);
-    expect(tokens('gpt-5', message('assistant', call('sum', '[1,2]'), call('sum', '[3,4]')))).toBe(2 + 4 + 2 + 27 + 16);
+    expect(tokens('gpt-5', message('assistant', call('sum', '[1,2]')))).toBe(2 + 4 + 2 + 11 + 8);
+    expect(tokens('gpt-5', message('assistant', call('sum', '[1,2]'), call('sum', '[3,4]')))).toBe(2 + 4 + 2 + 25 + 16);
+  });
+});
+
+describe('arguments of calls', () => {
+  const spaced = '{"a": 1, "b": [2, 3]}';
+
+  it.each([
+    ['of an only call are shown without spaces between them', '{"a": 1, "b": [2, 3]}', 17],
+    ['that have line breaks lose those too', '{\n  "a": 1\n}', 7],
+    ['keep the spaces inside of texts', '{"a":"b, c"}', 12],
+    ['that are no JSON stay as they are', 'a: 1, b', 7],
+    ['that are very long stay as they are', `["${'x, '.repeat(30_000)}", 1]`, 90_007],
+  ])('%s', (_, given, length) => {
+    expect(tokens('gpt-4o', message('assistant', call('sum', given)))).toBe(3 + 4 + 7 + 3 + length);
+  });
+
+  it('of several calls are counted as they were written', () => {
+    expect(tokens('gpt-4o', message('assistant', call('f', spaced), call('f', spaced)))).toBe(
+      3 + 4 + 29 + 2 * (1 + spaced.length),
+    );
   });
 });
 
@@ -75,13 +95,31 @@ describe('definitions', () => {
 
   it('of functions take what they are shown as, and 9 or, where somebody instructs the model, 5', () => {
     expect(tokens('gpt-4o', tools)).toBe(3 + shown.length + 9);
-    expect(tokens('gpt-4o', message('system', text('abc')), tools)).toBe(3 + 7 + shown.length + 5);
-    expect(tokens('gpt-4o', message('developer', text('abc')), tools)).toBe(3 + 7 + shown.length + 5);
+    expect(tokens('gpt-4o', message('system', text('abc')), tools)).toBe(3 + 7 + 1 + shown.length + 5);
+    expect(tokens('gpt-4o', message('developer', text('abc')), tools)).toBe(3 + 7 + 1 + shown.length + 5);
   });
 
-  it('of functions take 80 more for the gpt-5 family', () => {
-    expect(tokens('gpt-5-mini', tools) - tokens('o3', tools)).toBe(80);
-    expect(tokens('gpt-5-mini', format)).toBe(tokens('o3', format));
+  it('of functions end what the system says with a line break', () => {
+    const system = message('system', text('ab'), text('cd'));
+
+    expect(tokens('gpt-4o', system, tools) - tokens('gpt-4o', system)).toBe(1 + shown.length + 5);
+    expect(tokens('gpt-4o', message('system'), tools) - tokens('gpt-4o', message('system'))).toBe(shown.length + 5);
+    expect(tokens('gpt-4o', system, user, tools) - tokens('gpt-4o', system, tools)).toBe(14);
+  });
+
+  it('of functions take 91 for the gpt-5 family, or 90 where somebody instructs the model', () => {
+    const system = message('system', text('abc'));
+
+    expect(tokens('gpt-5-mini', tools)).toBe(2 + shown.length + 91);
+    expect(tokens('gpt-5-mini', system, tools)).toBe(2 + 7 + 1 + shown.length + 90);
+  });
+
+  it('of members of members are explained, but not to models that count by cl100k_base', () => {
+    const inner = { type: 'object', properties: { a: { type: 'string', description: 'A letter.' } } };
+    const nested = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: { o: inner } } } };
+    const section: Section = { kind: 'tools', parts: [{ kind: 'json', value: [nested] }] };
+
+    expect(tokens('gpt-4o', section) - tokens('gpt-4', section)).toBe('  // A letter.\n'.length + 1);
   });
 
   it('take 7 and a name where one must be called, and nothing in the gpt-5 family', () => {
@@ -92,7 +130,7 @@ describe('definitions', () => {
   });
 
   it('of tools of other kinds take their JSON text, and those of models that nobody knows as well', () => {
-    const search = { type: 'web_search' };
+    const search = { type: 'local_shell' };
     const both: Section = { kind: 'tools', parts: [{ kind: 'json', value: [definition, search] }] };
     const only: Section = { kind: 'tools', parts: [{ kind: 'json', value: search }] };
 
@@ -101,8 +139,30 @@ describe('definitions', () => {
     expect(tokens('mistral-large', tools)).toBe(3 + JSON.stringify([definition]).length);
   });
 
-  it('of answers take what is shown of their schema, their name, and 11', () => {
-    expect(tokens('gpt-4o', format)).toBe(3 + '{"type":"object"}'.length + 3 + 11);
+  it('of tools that the provider runs take what those add', () => {
+    const hosted = (tool: object): Section => ({ kind: 'tools', parts: [{ kind: 'json', value: tool }] });
+    const search = { type: 'web_search_preview' };
+
+    expect(tokens('gpt-4o', hosted(search))).toBe(3 + JSON.stringify([search]).length + 8_000);
+    expect(tokens('gpt-5', { kind: 'tools', parts: [...hosted(search).parts, ...tools.parts] })).toBe(
+      tokens('gpt-5', tools) + JSON.stringify([search]).length + 8_000,
+    );
+  });
+
+  it('of tools with free input take 110 each, beside their JSON text', () => {
+    const custom = { type: 'custom', name: 'sql' };
+    const section: Section = { kind: 'tools', parts: [{ kind: 'json', value: [custom, custom] }] };
+
+    expect(tokens('gpt-5', section)).toBe(2 + JSON.stringify([custom, custom]).length + 220);
+  });
+
+  it('of answers take what is shown of their schema, their name, and 14, or 11 where somebody instructs the model', () => {
+    const shownFormat = '{"type":"object"}'.length + 3;
+
+    expect(tokens('gpt-4o', format)).toBe(3 + shownFormat + 14);
+    expect(tokens('gpt-5', format)).toBe(2 + shownFormat + 14);
+    expect(tokens('gpt-4o', message('system', text('abc')), format)).toBe(3 + 7 + shownFormat + 11);
+    expect(tokens('gpt-4o', tools, format) - tokens('gpt-4o', tools)).toBe(shownFormat + 8);
   });
 
   it.each([
@@ -128,13 +188,14 @@ describe('responses', () => {
     expect(response('gpt-5', called, called)).toBe(2 + 2 * (4 + 14 + 8));
   });
 
-  it('take 3 for functions, 9 in the gpt-5 family, and 6 for the schema of an answer', () => {
+  it('take 3 for functions and 7 for the schema of an answer, in the gpt-5 family 9 and 6', () => {
     const shown = 'namespace functions {\n\ntype f = () => any;\n\n} // namespace functions';
     const tools: Section = { kind: 'tools', parts: [{ kind: 'json', value: { name: 'f' } }] };
 
     expect(response('gpt-4o', tools)).toBe(3 + shown.length + 3);
     expect(response('gpt-5', tools)).toBe(2 + shown.length + 9);
-    expect(response('gpt-4o', { kind: 'format', parts: [{ kind: 'json', value: {} }] })).toBe(3 + 2 + 6);
+    expect(response('gpt-4o', { kind: 'format', parts: [{ kind: 'json', value: {} }] })).toBe(3 + 2 + 7);
+    expect(response('gpt-5', { kind: 'format', parts: [{ kind: 'json', value: {} }] })).toBe(2 + 2 + 6);
   });
 
   it('take their messages as chats do', () => {
@@ -166,8 +227,8 @@ describe('prompts', () => {
 describe('images and files', () => {
   const image: Part = { kind: 'image', url: 'https://example.com/a.png' };
 
-  it('take the default of the model', () => {
-    expect(tokens('gpt-4o', message('user', image, { ...image, detail: 'low' }))).toBe(3 + 4 + 1_445 + 85);
+  it('take what one of 1,024 x 1,024 pixels does, and a default for a page', () => {
+    expect(tokens('gpt-4o', message('user', image, { ...image, detail: 'low' }))).toBe(3 + 4 + 765 + 85);
     expect(tokens('gpt-4o', message('user', { kind: 'file', media: 'document', base64Length: 0 }))).toBe(3 + 4 + 1_000);
   });
 
@@ -198,12 +259,12 @@ describe('an estimate', () => {
     });
 
     expect(breakdown).toEqual([
-      { kind: 'message', role: 'system', tokens: 7 },
+      { kind: 'message', role: 'system', tokens: 8 },
       { kind: 'message', role: 'user', tokens: 14 },
       { kind: 'tools', role: undefined, tokens: 2 },
       { kind: 'overhead', tokens: 3 },
     ]);
-    expect(inputTokens).toBe(26);
+    expect(inputTokens).toBe(27);
   });
 
   const confidence = (model: string, section: Section, tokenizer: Tokenizer = letters) =>
@@ -258,6 +319,31 @@ describe('an estimate', () => {
     estimatePrompt(draftOf(user), 'gpt-4-turbo', watching, OVERHEADS);
 
     expect([...asked]).toEqual(['cl100k_base']);
+  });
+});
+
+describe('settings', () => {
+  const estimated = (settings: object, ...sections: Section[]) =>
+    estimatePrompt(draftOf(...sections), 'gpt-4o', letters, { ...OVERHEADS, ...settings });
+
+  it('give a factor to all that is counted, each part rounded up', () => {
+    expect(estimated({ tokenFactor: 1.1 }, user).breakdown.map(({ tokens: found }) => found)).toEqual([16, 4]);
+    expect(estimated({ tokenFactor: 1.1 }, message('user', text('x'.repeat(96))), user).inputTokens).toBe(110 + 16 + 4);
+    expect(estimated({ tokenFactor: 0.5 }, user).inputTokens).toBe(7 + 2);
+  });
+
+  it('make a guess of what a factor is given to', () => {
+    expect(estimated({ tokenFactor: 1.1 }, user).confidence).toBe('guessed');
+    expect(estimated({ tokenFactor: 1 }, user).confidence).toBe('counted');
+  });
+
+  it('tell sizes of images that bodies only name', () => {
+    const imageSize = (address: string, model: string) =>
+      address === 'file-1' && model === 'gpt-4o' ? { width: 512, height: 512 } : undefined;
+    const image = (url: string) => message('user', { kind: 'image', url });
+
+    expect(estimated({ imageSize }, image('file-1')).inputTokens).toBe(3 + 4 + 255);
+    expect(estimated({ imageSize }, image('https://x.test/a.png')).inputTokens).toBe(3 + 4 + 765);
   });
 });
 
