@@ -45,6 +45,17 @@ export interface Call {
   readonly maximumOutputTokens: number | undefined;
   /** How many calls the outermost hold is for. */
   readonly callsPerRequest: number;
+  /** The estimate before anything learned was put in; left out where nothing is learned. */
+  readonly uncorrected?: Uncorrected | undefined;
+}
+
+/** An estimate from the body alone, in tokens. */
+export interface Uncorrected {
+  readonly inputTokens: number;
+  /** All choices together. */
+  readonly expectedOutputTokens: number;
+  /** How sure the input is: `counted`, `guessed` in part, or with images, audio or documents. */
+  readonly prompt: 'counted' | 'guessed' | 'media';
 }
 
 /** How what was sent came to its end. */

@@ -8,6 +8,8 @@ import type { Complaint, Dialect, Draft } from './dialects/dialect.js';
 import { createRegistry, type Registry } from './dialects/registry.js';
 import { draftCall } from './draft-call.js';
 import { createLine, type Line } from './ladder/line.js';
+import { createLearning, type Learning } from './learning/learning.js';
+import { countingOf } from './models.js';
 import { createEvents, type Events, type SpillwayEvents } from './observe/events.js';
 import { callFacts } from './observe/facts.js';
 import { guardLedger } from './observe/guard-ledger.js';
@@ -33,6 +35,8 @@ export interface Core {
   readonly saturation: Saturation;
   readonly events: Events;
   readonly ledger: Ledger;
+  /** What estimates are corrected by; `undefined`: nothing is learned. */
+  readonly learning: Learning | undefined;
   /** The visit that the running code belongs to. */
   readonly context: AsyncLocalStorage<Visit>;
   /** Names of the scopes that identities may carry. */
@@ -60,6 +64,7 @@ const SPREAD_RATIO = 0.1;
 
 /** Puts the parts together. */
 export function createCore(options: ResolvedOptions): Core {
+  const isConfigured = (model: string) => options.models.has(model);
   const { clock, store, leaseMs, random } = options;
   const events = createEvents();
   const onStoreError = (operation: SpillwayEvents['store-failed']['operation'], error: unknown) =>
@@ -71,11 +76,13 @@ export function createCore(options: ResolvedOptions): Core {
   const ledger = options.ledger ? guardLedger(options.ledger, (error) => onStoreError('tally', error)) : memoryLedger(clock);
   const context = new AsyncLocalStorage<Visit>();
   const tokenizer = createTokenizer();
+  const scopeNames = options.scopes.map(({ name }) => name).filter((name) => name !== 'global');
+  const learning = options.calibration && createLearning({ ...options.calibration, clock, events, scopeNames, isConfigured });
   for (const part of [store, ledger]) part.onNotice?.((notice) => events.emit('store-notice', notice));
 
   return {
     options,
-    run: createRun({ options, admission, line, events, ledger, inside: (visit, body) => context.run(visit, body) }),
+    run: createRun({ options, admission, line, events, ledger, learning, inside: (visit, body) => context.run(visit, body) }),
     admission,
     registry: createRegistry(options.dialects),
     tokenizer,
@@ -84,8 +91,9 @@ export function createCore(options: ResolvedOptions): Core {
     saturation,
     events,
     ledger,
+    learning,
     context,
-    scopeNames: options.scopes.map(({ name }) => name).filter((name) => name !== 'global'),
+    scopeNames,
     innermost: Symbol('spillway'),
     openVisits: 0,
     draft: (visit, dialect, draft, body, callsPerRequest) =>
@@ -93,6 +101,7 @@ export function createCore(options: ResolvedOptions): Core {
         { visit, dialect, draft, body, ...(callsPerRequest === undefined ? {} : { callsPerRequest }) },
         options,
         tokenizer,
+        learning,
       ),
     objection(draft) {
       if (options.unknownModel === 'count' || options.findModel(draft.model)) return undefined;
@@ -105,7 +114,10 @@ export function createCore(options: ResolvedOptions): Core {
       const waitMs = refusal.waitMs > 0 ? refusal.waitMs : UNKNOWN_WAIT_MS;
       return Math.max(waitMs, promisedMs) * (1 + SPREAD_RATIO * (Math.min(1, Math.max(0, random())) || 0));
     },
-    countText: (text, model) => tokenizer.count(text, encodingFor(model ?? '')),
+    countText(text, name = '') {
+      const { model, tokenFactor } = countingOf(options.findModel, name);
+      return Math.ceil(tokenizer.count(text, encodingFor(model)) * tokenFactor - 1e-9);
+    },
     learnBytes(call) {
       if (call.model === undefined || call.model !== call.requestedModel) return 0;
       return Math.max(0, ...call.visit.ladder.map((step) => (step.learn ? (step.learnBytes ?? 0) : 0)));

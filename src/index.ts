@@ -15,6 +15,7 @@ export type {
   Rendered,
   Reservation,
   Shortage,
+  Uncorrected,
   Usage,
 } from './call.js';
 export { type Cancel, type Clock, systemClock } from './clock.js';
@@ -24,12 +25,14 @@ export type {
   CompleteAnswer,
   Dialect,
   Draft,
+  FilePart,
   OwnLimit,
   Part,
   Rewrite,
   Section,
   StreamEvent,
 } from './dialects/dialect.js';
+export { geminiContent } from './dialects/gemini.js';
 export { openaiChat } from './dialects/openai-chat.js';
 export { openaiCompletions } from './dialects/openai-completions.js';
 export { openaiEmbeddings } from './dialects/openai-embeddings.js';
@@ -43,6 +46,8 @@ export { cheaperModel } from './ladder/cheaper-model.js';
 export { type QueueOptions, queue } from './ladder/queue.js';
 export { type StaticText, staticAnswer } from './ladder/static-answer.js';
 export type { Step, WaitBounds, Walk } from './ladder/step.js';
+export type { CalibrationOptions } from './learning/calibration-options.js';
+export type { EstimateState } from './learning/learning.js';
 export type { HeaderChoice, IdentityGiven, MountOptions } from './mount-options.js';
 export type { CallFacts, EventName, FullFacts, Listener, Logger, SpillwayEvents } from './observe/events.js';
 export type { Ledger, Tally, UsageQuery } from './observe/ledger.js';
@@ -54,3 +59,5 @@ export { createSpillway, type Gate, type Pass } from './spillway.js';
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.js';
 export type { Full, Held, Item, ReserveHow, Store, StoreNotice, Window } from './stores/store.js';
 export { type EstimateTokensOptions, estimateTokens, type TokenEstimate } from './tokens/estimate-tokens.js';
+export type { ImageSize } from './tokens/image-size.js';
+export type { TellImageSize } from './tokens/told-sizes.js';

@@ -7,6 +7,7 @@ import type { Logger } from './observe/events.js';
 import type { Ledger } from './observe/ledger.js';
 import { at, type Check, enumerate } from './options-check.js';
 import type { Store } from './stores/store.js';
+import type { TellImageSize } from './tokens/told-sizes.js';
 
 /** Checks a ladder: a list of steps, which may be empty. */
 export function readLadder(check: Check, path: string, given: unknown, fallback: readonly Step[]): readonly Step[] {
@@ -36,7 +37,7 @@ export function readDialect(check: Check, path: string, given: unknown): Dialect
     'a dialect',
     DIALECT_METHODS,
     'spread a built-in one, like { ...openaiChat, name, read }',
-    ['limits'],
+    ['limits', 'rewritePath'],
   );
   if (!dialect || check.text(at(path, 'name'), dialect.name, 'name the dialect') === undefined) return undefined;
   return given as Dialect;
@@ -88,6 +89,12 @@ export function readClock(check: Check, path: string, given: unknown): Clock {
 export function readLogger(check: Check, path: string, given: unknown): Logger | undefined {
   if (given === undefined) return undefined;
   return readPart(check, path, given, 'a logger', ['info', 'warn'], 'give one like pino()') && (given as Logger);
+}
+
+/** Checks a function that tells sizes of images; `undefined` when none was given, or after a fault. */
+export function readImageSize(check: Check, path: string, given: unknown): TellImageSize | undefined {
+  if (given === undefined) return undefined;
+  return check.func<TellImageSize>(path, given, 'give one like (address) => ({ width: 800, height: 600 })');
 }
 
 /**

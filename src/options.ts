@@ -4,12 +4,24 @@ import type { Call, RefuseWith } from './call.js';
 import type { Clock } from './clock.js';
 import type { Dialect } from './dialects/dialect.js';
 import type { Step } from './ladder/step.js';
+import { type CalibrationOptions, readCalibration } from './learning/calibration-options.js';
+import type { LearningOptions } from './learning/learning.js';
 import { createFindModel, readPrice, resolveModels } from './models.js';
 import type { Logger } from './observe/events.js';
 import type { Ledger } from './observe/ledger.js';
 import { type Check, createCheck } from './options-check.js';
-import { readClock, readDialects, readLadder, readLedger, readLogger, readRefuseWith, readStore } from './options-parts.js';
+import {
+  readClock,
+  readDialects,
+  readImageSize,
+  readLadder,
+  readLedger,
+  readLogger,
+  readRefuseWith,
+  readStore,
+} from './options-parts.js';
 import type { Store } from './stores/store.js';
+import type { TellImageSize } from './tokens/told-sizes.js';
 
 /** What the provider grants for one model, and what the application knows about it. */
 export interface ModelOptions {
@@ -28,6 +40,13 @@ export interface ModelOptions {
   readonly pool?: string | ((call: Call) => string);
   /** Dollars per million tokens; needed where a `usd` budget can meet this model, unless `defaultPrice` is given. */
   readonly usdPerMillion?: Price;
+  /**
+   * A model that this one counts like, where its own name tells nothing: `gpt-4o` as its provider writes it, or a vocabulary, one of
+   * `o200k_base`, `cl100k_base`, `p50k_base` and `r50k_base`. @defaultValue the model's name
+   */
+  readonly countAs?: string;
+  /** Tokens of this model for each token that its estimate comes to, 0.1 to 10. @defaultValue 1 */
+  readonly tokenFactor?: number;
 }
 
 /** Something budgets divide by: user, organization. */
@@ -75,6 +94,16 @@ export interface Options<Scopes extends string = string> {
   readonly overheadRatio?: number;
   /** Held on top of the estimate when images are present, 0 to 1. @defaultValue 0.15 */
   readonly imageOverheadRatio?: number;
+  /**
+   * Tells the size in pixels of an image that a body only names, by its address or the id of an uploaded file, and the model; at once,
+   * while the call waits. `undefined`, a throw or no such size: the usual one. @defaultValue 1,024 x 1,024 pixels for every image
+   */
+  readonly imageSize?: TellImageSize;
+  /**
+   * How estimates learn from reported usage, for each route and model; what is learned is in `gate.snapshot()`. `false`: they don't,
+   * and overheads and expected output stay as configured. @defaultValue they learn, with the defaults of `CalibrationOptions`
+   */
+  readonly calibration?: false | CalibrationOptions;
   /** How long an unsettled reservation keeps its concurrency after its process died, 100 to 86_400_000 ms. @defaultValue 30_000 */
   readonly leaseMs?: number;
   /** A reader that takes nothing for so long is treated as gone, 1 to 86_400_000 ms. @defaultValue 60_000 */
@@ -103,12 +132,15 @@ export const DEFAULTS = Object.freeze({
   overheadRatio: 0.1,
   imageOverheadRatio: 0.15,
   headroomRatio: 0,
+  tokenFactor: 1,
   leaseMs: 30_000,
   stallMs: 60_000,
   bodyBytes: 4_194_304,
   tapBytes: 4_194_304,
   budgetsTtlMs: 5_000,
   callsPerRequest: 1,
+  afterCalls: 10,
+  coveredOutputRatio: 0.9,
 } as const);
 
 export interface ResolvedModel {
@@ -117,6 +149,9 @@ export interface ResolvedModel {
   readonly cheaper: readonly string[];
   readonly pool: string | ((call: Call) => string);
   readonly price: Price | undefined;
+  /** `undefined`: it counts by its own name. */
+  readonly countAs: string | undefined;
+  readonly tokenFactor: number;
 }
 
 export interface ResolvedScope {
@@ -145,6 +180,9 @@ export interface ResolvedOptions {
   readonly softUntilRatio: number;
   readonly overheadRatio: number;
   readonly imageOverheadRatio: number;
+  readonly imageSize: TellImageSize | undefined;
+  /** `undefined`: nothing is learned. */
+  readonly calibration: LearningOptions | undefined;
   readonly leaseMs: number;
   readonly stallMs: number;
   readonly bodyBytes: number;
@@ -173,6 +211,8 @@ const FIELDS = [
   'softUntilRatio',
   'overheadRatio',
   'imageOverheadRatio',
+  'imageSize',
+  'calibration',
   'leaseMs',
   'stallMs',
   'bodyBytes',
@@ -204,7 +244,7 @@ export function resolveOptions<Scopes extends string>(options: Options<Scopes>, 
   const ttlMs = check.number('budgetsTtlMs', given.budgetsTtlMs, ms(0), DEFAULTS.budgetsTtlMs);
   const clock = readClock(check, 'clock', given.clock);
   const store = readStore(check, 'store', given.store);
-  const { models, aliases } = resolveModels(check, given.models, { defaultPrice, unknownModel }, DEFAULTS.headroomRatio);
+  const { models, aliases } = resolveModels(check, given.models, { defaultPrice, unknownModel }, DEFAULTS);
   const scopes = readScopes(check, given.scopes, { models, defaultPrice, unknownModel, ttlMs, clock });
   const resolved = {
     models,
@@ -219,6 +259,8 @@ export function resolveOptions<Scopes extends string>(options: Options<Scopes>, 
     softUntilRatio: check.number('softUntilRatio', given.softUntilRatio, RATIO, DEFAULTS.softUntilRatio),
     overheadRatio: check.number('overheadRatio', given.overheadRatio, RATIO, DEFAULTS.overheadRatio),
     imageOverheadRatio: check.number('imageOverheadRatio', given.imageOverheadRatio, RATIO, DEFAULTS.imageOverheadRatio),
+    imageSize: readImageSize(check, 'imageSize', given.imageSize),
+    calibration: readCalibration(check, 'calibration', given.calibration, DEFAULTS),
     leaseMs: check.number('leaseMs', given.leaseMs, ms(100), DEFAULTS.leaseMs),
     stallMs: check.number('stallMs', given.stallMs, ms(1), DEFAULTS.stallMs),
     bodyBytes: check.number('bodyBytes', given.bodyBytes, bytes(1), DEFAULTS.bodyBytes),

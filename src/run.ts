@@ -6,6 +6,7 @@ import { answersOnly, type Descent, descend } from './ladder/ladder.js';
 import type { Line } from './ladder/line.js';
 import { isReservation, type Step } from './ladder/step.js';
 import { createWalk } from './ladder/walk.js';
+import type { Learning } from './learning/learning.js';
 import type { Events } from './observe/events.js';
 import { callFacts, fullFacts } from './observe/facts.js';
 import type { Ledger } from './observe/ledger.js';
@@ -21,6 +22,7 @@ export interface RunParts {
   readonly line: Line;
   readonly events: Events;
   readonly ledger: Ledger;
+  readonly learning: Learning | undefined;
   /** Runs `body` with `visit` as the context that calls inside join. */
   inside<T>(visit: Visit, body: () => T): T;
 }

@@ -4,6 +4,8 @@ import { priceOf } from './budget/price.js';
 import { amountsFor, hasHappened, type Way, wayOf } from './budget/settlement.js';
 import type { Call, Ending, Reservation, Usage } from './call.js';
 import type { Line } from './ladder/line.js';
+import type { Learning } from './learning/learning.js';
+import { lessonOf } from './learning/lesson.js';
 import type { Events } from './observe/events.js';
 import { callFacts } from './observe/facts.js';
 import type { Ledger } from './observe/ledger.js';
@@ -16,6 +18,8 @@ export interface SettlingParts {
   readonly line: Line;
   readonly events: Events;
   readonly ledger: Ledger;
+  /** `undefined`: nothing is learned. */
+  readonly learning: Learning | undefined;
 }
 
 /** The end of runs: each reservation is settled once, by what became of it. */
@@ -28,7 +32,7 @@ export interface Settling {
   drop(reservation: Reservation): Promise<void>;
 }
 
-export function createSettling({ options, line, events, ledger }: SettlingParts): Settling {
+export function createSettling({ options, line, events, ledger, learning }: SettlingParts): Settling {
   async function conclude(reservation: Reservation, ending: Ending, how: RunHow): Promise<void> {
     const { call, charges } = reservation;
     const { visit } = call;
@@ -44,6 +48,10 @@ export function createSettling({ options, line, events, ledger }: SettlingParts)
     visit.hold = undefined;
     await settle(reservation, amounts, hasHappened(way));
     if (usage) tally(call, usage, price);
+    if (usage && learning) {
+      const lesson = lessonOf({ call, ending, kind, runsSeen, verdict, answeredBy: answeredBy(usage) });
+      if (lesson) learning.learn(call, lesson);
+    }
     report(reservation, amounts, way.by, usage);
     how.onSettled?.(usage, ending);
   }

@@ -77,6 +77,6 @@ export function createSpillway<const Scopes extends string = never>(options: Opt
 }
 
 function encodingsOf({ options }: Core) {
-  const names = options.models.size > 0 ? [...options.models.keys()] : [''];
+  const names = options.models.size > 0 ? [...options.models.values()].map(({ name, countAs }) => countAs ?? name) : [''];
   return [...new Set(names.map(encodingFor))];
 }

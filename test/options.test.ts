@@ -201,6 +201,10 @@ describe('resolveOptions', () => {
     [{ softUntilRatio: 80 }, 'softUntilRatio must be a number from 0 to 1, got 80; give a share like 0.1'],
     [{ overheadRatio: '0.1' }, 'overheadRatio must be a number from 0 to 1, got "0.1"; give a share like 0.1'],
     [{ imageOverheadRatio: Number.NaN }, 'imageOverheadRatio must be a number from 0 to 1, got NaN; give a share like 0.1'],
+    [
+      { imageSize: { width: 1, height: 1 } },
+      'imageSize must be a function, got an object; give one like (address) => ({ width: 800, height: 600 })',
+    ],
     [{ leaseMs: 1 }, 'leaseMs must be a whole number from 100 to 86_400_000, got 1; give milliseconds like 30_000'],
     [{ stallMs: 1.5 }, 'stallMs must be a whole number from 1 to 86_400_000, got 1.5; give milliseconds like 30_000'],
     [{ budgetsTtlMs: -1 }, 'budgetsTtlMs must be a whole number from 0 to 86_400_000, got -1; give milliseconds like 30_000'],

@@ -107,6 +107,7 @@ describe('what is observed', () => {
       queueDepth: 1,
       liveReservations: 1,
       openRequests: 0,
+      estimates: [],
     });
     expect(await gate.snapshot()).toMatchObject({
       queueDepth: 0,

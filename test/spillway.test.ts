@@ -43,7 +43,7 @@ describe('createSpillway', () => {
     const gate = createSpillway({});
 
     expect(await gate.run({ body }, async () => 'done')).toMatchObject({ kind: 'passed', value: 'done' });
-    expect(await gate.snapshot()).toEqual({ budgets: [], queueDepth: 0, liveReservations: 0, openRequests: 0 });
+    expect(await gate.snapshot()).toEqual({ budgets: [], queueDepth: 0, liveReservations: 0, openRequests: 0, estimates: [] });
     await gate.close();
   });
 });

@@ -87,19 +87,24 @@ function amountsOf(call: Call, budget: Budget, price: Price | undefined): { leas
   const leastOutput = isWorst ? (call.maximumOutputTokens ?? 0) : 0;
   switch (budget.dimension) {
     case 'tokens':
-      return { least: call.inputTokens + leastOutput, wanted: call.heldInputTokens + output };
+      return { least: leastInput(call) + leastOutput, wanted: call.heldInputTokens + output };
     case 'inputTokens':
-      return { least: call.inputTokens, wanted: call.heldInputTokens };
+      return { least: leastInput(call), wanted: call.heldInputTokens };
     case 'outputTokens':
       return { least: leastOutput, wanted: output };
     case 'usd':
-      return { least: moneyFor(call.inputTokens, leastOutput, price), wanted: moneyFor(call.heldInputTokens, output, price) };
+      return { least: moneyFor(leastInput(call), leastOutput, price), wanted: moneyFor(call.heldInputTokens, output, price) };
     case 'requests':
     case 'concurrent':
       return { least: 1, wanted: 1 };
     default:
       return budget.dimension satisfies never;
   }
+}
+
+/** What was learned makes no call impossible: nobody could learn any more that it fits. */
+function leastInput({ inputTokens, uncorrected }: Call): number {
+  return Math.min(inputTokens, uncorrected?.inputTokens ?? Infinity);
 }
 
 function worstOutput(call: Call): number {
@@ -138,13 +143,13 @@ function capCall(call: Call, sources: readonly Source[], facts: PlanFacts, never
 function outputRoom(call: Call, budget: Budget, price: Price | undefined): number | undefined {
   switch (budget.dimension) {
     case 'tokens':
-      return budget.limit - call.inputTokens;
+      return budget.limit - leastInput(call);
     case 'inputTokens':
-      return call.inputTokens > budget.limit ? -1 : undefined;
+      return leastInput(call) > budget.limit ? -1 : undefined;
     case 'outputTokens':
       return budget.limit;
     case 'usd': {
-      const left = budget.limit - moneyFor(call.inputTokens, 0, price);
+      const left = budget.limit - moneyFor(leastInput(call), 0, price);
       if (left < 0) return -1;
       return price && price.output > 0 ? Math.floor(left / price.output) : undefined;
     }

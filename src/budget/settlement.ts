@@ -60,10 +60,14 @@ function fill(usage: Usage | undefined, call: Call, ending: Ending): Usage {
   };
 }
 
-/** Output as far as it was seen. An answer in one piece is made before its first byte comes: leaving early does not make it free. */
+/**
+ * Output as far as it was seen. An answer in one piece is made before its first byte comes: leaving early does not make it free, nor
+ * cheap after many short answers.
+ */
 function outputOf(call: Call, ending: Ending): number {
   const seen = ending.sentOutputTokens ?? call.expectedOutputTokens;
-  return hasLeft(ending) && !call.stream ? Math.max(seen, call.expectedOutputTokens) : seen;
+  if (!hasLeft(ending) || call.stream) return seen;
+  return Math.max(seen, call.expectedOutputTokens, call.uncorrected?.expectedOutputTokens ?? 0);
 }
 
 /** Whether a run made use of the visit's request. */

@@ -8,6 +8,8 @@ export interface BoundedMap<V> {
   set(key: string, value: V): void;
   delete(key: string): void;
   clear(): void;
+  /** All values, the last to be forgotten first; they stay where they are. */
+  values(): Iterable<V>;
   /** How many entries there are. */
   readonly size: number;
   /** What the entries take together, by `sizeOf`. */
@@ -32,6 +34,7 @@ export function createBoundedMap<V extends {}>({ maxBytes, sizeOf }: BoundedMapO
     set: (key, value) => void entries.set(key, value),
     delete: (key) => void entries.delete(key),
     clear: () => entries.clear(),
+    values: () => entries.values(),
     get size() {
       return entries.size;
     },

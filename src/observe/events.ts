@@ -1,4 +1,5 @@
 import type { OutcomeKind, Usage } from '../call.js';
+import type { EstimateState } from '../learning/learning.js';
 
 /** Facts that every event about a call carries. Keys of scopes are hashed; there is never body text in an event. */
 export interface CallFacts {
@@ -64,6 +65,11 @@ export interface SpillwayEvents {
   'context-missing': { readonly model: string | undefined };
   /** A request, which then got 401, or a call had no key for a scope that needs one; such a call counts on the other scopes only. */
   'identity-missing': { readonly route: string | undefined; readonly scope: string };
+  /**
+   * What is held for the input of a route's calls on a model moved by more than a tenth since this was last told, or since the start: at
+   * most once a minute for each route, model and kind of prompt.
+   */
+  'estimate-calibrated': EstimateState;
   /** The store failed; the call was treated as refused, or the settlement lost. `tally`: the ledger, and `usage` lacks a call. */
   'store-failed': { readonly operation: 'reserve' | 'settle' | 'renew' | 'tally'; readonly error: unknown };
   /** A bound of the store or the ledger was reached, or data lost. */

@@ -1,5 +1,6 @@
 import type { Core } from '../core.js';
 import { encodeKey } from '../identity.js';
+import type { EstimateState } from '../learning/learning.js';
 import type { Window } from '../stores/store.js';
 
 /** A shared budget as it stands. */
@@ -28,9 +29,11 @@ export interface Snapshot {
   readonly liveReservations: number;
   /** Governed requests under way. */
   readonly openRequests: number;
+  /** What this process has learned of real usage, most calls first; at most 200 rows, none with `calibration: false`. */
+  readonly estimates: readonly EstimateState[];
 }
 
-export async function takeSnapshot({ options, line, keeper, openVisits }: Core): Promise<Snapshot> {
+export async function takeSnapshot({ options, line, keeper, learning, openVisits }: Core): Promise<Snapshot> {
   const places: {
     scope: 'model' | 'global';
     key: string;
@@ -56,5 +59,6 @@ export async function takeSnapshot({ options, line, keeper, openVisits }: Core):
     queueDepth: line.depth,
     liveReservations: keeper.live,
     openRequests: openVisits,
+    estimates: learning?.states() ?? [],
   };
 }

@@ -15,6 +15,17 @@ describe('createBoundedMap', () => {
     expect([map.size, map.bytes]).toEqual([1, 6]);
   });
 
+  it('lists its values, which stay and keep their turn to be forgotten', () => {
+    const map = ofText(6);
+    map.set('a', 'one');
+    map.set('b', 'two');
+
+    expect([...map.values()].sort()).toEqual(['one', 'two']);
+    map.set('c', 'new');
+
+    expect([...map.values()].sort()).toEqual(['new', 'two']);
+  });
+
   it('forgets what has been unused for longest when the entries pass the bound', () => {
     const map = ofText(30);
 
