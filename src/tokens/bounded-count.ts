@@ -1,16 +1,9 @@
-import { blockAt, blockCount, spread } from './blocks.js';
+import { type Allowance, add, createAllowance, grant, granted, unseenRate, WORK } from './allowance.js';
+import { type Blocks, blockAt, blockCount, spread } from './blocks.js';
 import { guessTokens } from './character-classes.js';
 import type { EncodingName } from './encodings.js';
-import { nextTurn, type Vocabulary, type Work } from './vocabulary.js';
-
-/** How much counting may still be done, and how it went so far. */
-export interface Allowance {
-  readonly work: Work;
-  /** Characters that may still be judged by class, in UTF-16 units; beyond them texts count by their length. */
-  guesses: number;
-  /** Whether everything so far was counted whole, by its vocabulary. */
-  isExact: boolean;
-}
+import { nextTurn } from './turns.js';
+import { MOST_WORK_PER_UNIT, type Vocabulary } from './vocabulary.js';
 
 /** Tokens of a text, and how they were found. */
 export interface Counted {
@@ -20,22 +13,15 @@ export interface Counted {
   readonly isWorthKeeping: boolean;
 }
 
-/** At most about 8 ms of counting: 500,000 characters of English whose words were met before, 5,000 of Chinese without a break. */
-const WORK = 16_000;
-/** About 1 ms of judging by character class. */
-const GUESSES = 65_536;
-/** Most work that a UTF-16 unit can take: three bytes, looked up and merged in a long piece. What fits so need not be cut. */
-const MOST_WORK_RATIO = 6.125;
-/** Tokens per character of what is not even looked at. */
-const UNSEEN_RATE = 0.3;
-
-/** An allowance for the texts of one body: about 10 ms for all of them together. */
-export function createAllowance(): Allowance {
-  return { work: { left: WORK }, guesses: GUESSES, isExact: true };
-}
+/** Characters of counted blocks that are judged by class too, to learn how far off that is. In UTF-16 units. */
+const COMPARED = 16_384;
+/** What judging a block takes whatever its length, as UTF-16 units. */
+const GUESS_UNITS = 64;
+/** How far off classes can be by few blocks; by more, as many times as there are. */
+const LEAST_CORRECTION = 4;
 
 /**
- * Counts what the allowance covers, of a longer text evenly spread blocks, and extrapolates the rest.
+ * Counts what the text was granted, of a longer one evenly spread blocks, and extrapolates the rest.
  * @param vocabulary - `undefined`: everything is judged by the classes of its characters
  */
 export function countWithin(
@@ -44,53 +30,112 @@ export function countWithin(
   vocabulary: Vocabulary | undefined,
   allowance: Allowance,
 ): Counted {
-  const { work } = allowance;
+  const { work, guesses, seen } = allowance;
+  const { length } = text;
+  if (granted(vocabulary ? work : guesses) <= 0) return guessed(unseenRate(allowance) * length);
+
   const before = work.left;
-  if (vocabulary && text.length * MOST_WORK_RATIO <= before)
-    return { tokens: vocabulary.count(text, work), isExact: true, isWorthKeeping: true };
-
   const order = spread(blockCount(text));
-  const samples: string[] = [];
-  let counted = 0;
-  let next = order.next();
-  for (; vocabulary && work.left > 0 && !next.done; next = order.next()) {
-    const sample = blockAt(text, next.value);
-    counted += vocabulary.count(sample, work);
-    samples.push(sample);
-  }
-  if (next.done) return { tokens: counted, isExact: true, isWorthKeeping: true };
-
-  const others: string[] = [];
-  for (; allowance.guesses > 0 && !next.done; next = order.next()) {
-    const other = blockAt(text, next.value);
-    allowance.guesses -= other.length;
-    others.push(other);
-  }
-  const rest = restRate(counted, samples, others, encoding) * (text.length - lengthOf(samples));
-  const tokens = Math.max(1, Math.round(counted + rest));
-  return { tokens, isExact: false, isWorthKeeping: before - work.left >= WORK / 2 };
+  const sample = vocabulary ? countSample(text, order, vocabulary, allowance) : NOTHING;
+  const isExact = vocabulary !== undefined && sample.length === length;
+  const rest = isExact ? 0 : restRate(text, order, sample, encoding, allowance) * (length - sample.length);
+  const tokens = sample.tokens + rest;
+  add(seen, tokens, length);
+  return isExact ? { tokens, isExact, isWorthKeeping: true } : guessed(tokens, before - work.left >= WORK / 2);
 }
 
-/** Tokens per character by the classes of the other blocks' characters, corrected by how far the samples' classes were off. */
-function restRate(counted: number, samples: readonly string[], others: readonly string[], encoding: EncodingName): number {
-  if (others.length === 0) return counted > 0 ? counted / lengthOf(samples) : UNSEEN_RATE;
-  const guess = (blocks: readonly string[]) => blocks.reduce((sum, block) => sum + guessTokens(block, encoding), 0);
-  const correction = counted > 0 ? Math.min(4, Math.max(0.25, counted / guess(samples))) : 1;
-  return (guess(others) * correction) / lengthOf(others);
+const guessed = (tokens: number, isWorthKeeping = false): Counted => ({
+  tokens: Math.max(1, Math.round(tokens)),
+  isExact: false,
+  isWorthKeeping,
+});
+
+/** What was counted of a text. */
+interface Sample {
+  readonly tokens: number;
+  readonly length: number;
+  /** Its first blocks, and their tokens. */
+  readonly blocks: readonly string[];
+  readonly blockTokens: number;
 }
 
-const lengthOf = (blocks: readonly string[]): number => blocks.reduce((sum, { length }) => sum + length, 0);
+const NOTHING: Sample = { tokens: 0, length: 0, blocks: [], blockTokens: 0 };
+
+/** A text that fits for certain is counted in one go. */
+function countSample(text: string, order: Blocks, vocabulary: Vocabulary, { work }: Allowance): Sample {
+  if (text.length * MOST_WORK_PER_UNIT <= granted(work)) {
+    const tokens = vocabulary.count(text, work);
+    return { tokens, length: text.length, blocks: [], blockTokens: 0 };
+  }
+  const blocks: string[] = [];
+  let tokens = 0;
+  let length = 0;
+  let blockTokens = 0;
+  while (granted(work) > 0) {
+    const index = order.next();
+    if (index < 0) break;
+    const block = blockAt(text, index);
+    const found = vocabulary.count(block, work);
+    tokens += found;
+    length += block.length;
+    if (length > COMPARED) continue;
+    blocks.push(block);
+    blockTokens += found;
+  }
+  return { tokens, length, blocks, blockTokens };
+}
+
+/** Tokens per character of what was not counted: as its classes say, corrected by how far off they are for the sample. */
+function restRate(text: string, order: Blocks, sample: Sample, encoding: EncodingName, allowance: Allowance): number {
+  let tokens = 0;
+  let length = 0;
+  while (granted(allowance.guesses) > 0) {
+    const index = order.next();
+    if (index < 0) break;
+    const block = blockAt(text, index);
+    tokens += judge(block, encoding, allowance);
+    length += block.length;
+  }
+  const { blocks, blockTokens } = sample;
+  if (length === 0) return sample.tokens / sample.length;
+  if (blocks.length === 0) return tokens / length;
+  const judged = blocks.reduce((sum, block) => sum + judge(block, encoding, allowance), 0);
+  const most = Math.max(LEAST_CORRECTION, blocks.length);
+  const correction = Math.min(most, Math.max(1 / most, blockTokens / Math.max(1, judged)));
+  return (tokens * correction) / length;
+}
+
+function judge(text: string, encoding: EncodingName, { guesses }: Allowance): number {
+  guesses.left -= text.length + GUESS_UNITS;
+  return guessTokens(text, encoding);
+}
 
 /** Texts with one and with two bytes a character: engines compile for each kind. */
 const WARM_UP = [
   'The quick brown fox: {"id": 42, "camelCase": [true]}\n\t- qzxjvkwpt/kQ7Zt+0xW9 (1,000.5 = ###!?) '.repeat(32),
-  '你好，世界。Здравствуйте, สวัสดี! 😀🜁 naïve 鑫淼焱垚犇鑫淼焱垚犇鑫淼焱垚犇鑫淼焱垚犇 a1漢 !'.repeat(32),
+  `${'你好，世界。Здравствуйте, สวัสดี! 😀🜁 naïve 鑫淼焱垚犇鑫淼焱垚犇鑫淼焱垚犇鑫淼焱垚犇 a1漢 !'.repeat(32)}${'鑫'.repeat(200)}`,
 ];
+const SHORT_TEXTS = WARM_UP.flatMap((text) => Array.from({ length: 200 }, (_, at) => text.slice(5 * at, 5 * at + (at % 40))));
+const WARM_UP_TURNS = 12;
+/** Work of each time: enough for a part of a text, so that the rest is extrapolated. */
+const WARM_UP_WORK = 100;
 
-/** Has everything compiled before the first request needs it, which would wait 20 ms for that. */
+/** Has everything compiled before the first request needs it, which would wait 50 ms for that. */
 export async function warmUp(encoding: EncodingName, vocabulary: Vocabulary): Promise<void> {
-  for (let turn = 0; turn < 12; turn++) {
-    for (const text of WARM_UP) countWithin(text, encoding, vocabulary, { work: { left: 1_000 }, guesses: 1_000, isExact: true });
+  for (let turn = 0; turn < WARM_UP_TURNS; turn++) {
+    for (const text of WARM_UP) {
+      vocabulary.count(text, { left: 0 });
+      const allowance = createAllowance(text.length);
+      allowance.work.left = WARM_UP_WORK;
+      allowance.guesses.left = text.length / 4;
+      grant(allowance, text.length);
+      countWithin(text, encoding, vocabulary, allowance);
+    }
+    const shared = createAllowance(10 * SHORT_TEXTS.length);
+    for (const text of SHORT_TEXTS) {
+      grant(shared, text.length);
+      countWithin(text, encoding, vocabulary, shared);
+    }
     await nextTurn();
   }
 }

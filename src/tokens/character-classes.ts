@@ -1,4 +1,5 @@
 import type { EncodingName } from './encodings.js';
+import { unitsOf } from './units.js';
 
 /** Letters of a word that still tend to be one token, and how many more make each further one. */
 const WORD_LETTERS = 12;
@@ -65,28 +66,31 @@ const ASCII = new Uint8Array(128).map((_, code) => {
  */
 export function guessTokens(text: string, encoding: EncodingName): number {
   const rates = encoding === 'o200k_base' ? RATES : OLDER_RATES;
+  const units = unitsOf(text);
+  const { length } = text;
   let tokens = 0;
   let before = OTHER;
-  for (let at = 0; at < text.length; ) {
-    const kind = kindAt(text, at);
+  for (let at = 0; at < length; ) {
+    const kind = classOf(units, at, length);
     if (kind === OTHER) {
-      tokens += rates[text.charCodeAt(at) >> 4] as number;
+      tokens += rates[(units[at] as number) >> 4] as number;
       before = OTHER;
       at++;
       continue;
     }
     const isWord = kind === LOWER || kind === UPPER;
     let end = at;
-    while (end < text.length && kindAt(text, end) === kind) end++;
+    while (end < length && classOf(units, end, length) === kind) end++;
     const letters = end;
     // Capitals and what follows in lower case are one word.
-    if (kind === UPPER) while (end < text.length && kindAt(text, end) === LOWER) end++;
-    const length = end - at;
-    if (isWord) tokens += wordTokens(length, end === letters && kind === UPPER);
-    else if (kind === DIGIT) tokens += Math.ceil(length / 3);
-    else if (kind === MARK) tokens += markTokens(length, length === 1 && before !== SPACE && isLetter(kindAt(text, end)));
+    if (kind === UPPER) while (end < length && classOf(units, end, length) === LOWER) end++;
+    const run = end - at;
+    const after = classOf(units, end, length);
+    if (isWord) tokens += wordTokens(run, end === letters && kind === UPPER);
+    else if (kind === DIGIT) tokens += Math.ceil(run / 3);
+    else if (kind === MARK) tokens += markTokens(run, run === 1 && before !== SPACE && isLetter(after));
     else if (kind === BREAK) tokens += before === MARK ? 0.3 : 1;
-    else tokens += spaceTokens(length, kindAt(text, end));
+    else tokens += spaceTokens(run, after);
     before = kind;
     at = end;
   }
@@ -94,10 +98,10 @@ export function guessTokens(text: string, encoding: EncodingName): number {
 }
 
 /** `OTHER` past the end too: nothing there joins what came before. */
-function kindAt(text: string, at: number): number {
-  if (at >= text.length) return OTHER;
-  const code = text.charCodeAt(at);
-  return code < 128 ? (ASCII[code] as number) : OTHER;
+function classOf(units: Uint16Array, at: number, length: number): number {
+  if (at >= length) return OTHER;
+  const unit = units[at] as number;
+  return unit < 128 ? (ASCII[unit] as number) : OTHER;
 }
 
 const isLetter = (kind: number): boolean => kind === LOWER || kind === UPPER;

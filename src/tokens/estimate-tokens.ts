@@ -1,3 +1,4 @@
+import { countedCall } from '../dialects/counted.js';
 import type { Draft } from '../dialects/dialect.js';
 import { createRegistry } from '../dialects/registry.js';
 import { EXPECTED_OUTPUT_TOKENS } from '../draft-call.js';
@@ -27,18 +28,39 @@ const registry = createRegistry([]);
 const tokenizer = createTokenizer();
 
 /**
- * Estimates the tokens of a call from its body, as a gate with default overheads would; loads the model's vocabulary first.
+ * Estimates the tokens of a call from its body, as a gate with default overheads would; loads the model's vocabulary first. A body
+ * for an endpoint that only counts (`:countTokens`, `count_tokens`, `input_tokens`) is estimated as the call that it is about.
  * @throws {@link SpillwayError} `SPILLWAY_BAD_CALL` when no built-in dialect reads the body
  */
 export async function estimateTokens(body: unknown, options: EstimateTokensOptions = {}): Promise<TokenEstimate> {
-  const { path, model: wanted } = options;
+  const { draft, estimate } = await readForEstimate(body, options);
+  return estimate(draft);
+}
+
+/** A body as a dialect reads it, and what that takes, or a part of it. */
+export interface ReadForEstimate {
+  readonly draft: Draft;
+  estimate(draft: Draft): TokenEstimate;
+}
+
+/** Reads a body as {@link estimateTokens} does, and throws what it throws. */
+export async function readForEstimate(given: unknown, options: EstimateTokensOptions): Promise<ReadForEstimate> {
+  const { model: wanted } = options;
+  const { body, path } = countedCall(given, options.path);
   const found = registry.detect(body, path) ?? registry.detect(withModel(body, wanted), path);
   if (!found) throw unreadable(body, path);
-  const { dialect, draft } = found;
-  const model = wanted ?? draft.model;
+  const dialect = found.dialect.name;
+  const model = wanted ?? found.draft.model;
   await tokenizer.ready([encodingFor(model)]);
-  const prompt = estimatePrompt(draft, model, tokenizer, DEFAULTS);
-  return { ...prompt, outputTokens: expectedOutput(draft), model, dialect: dialect.name };
+  return {
+    draft: found.draft,
+    estimate: (draft) => ({
+      ...estimatePrompt(draft, model, tokenizer, DEFAULTS),
+      outputTokens: expectedOutput(draft),
+      model,
+      dialect,
+    }),
+  };
 }
 
 /** Some wire formats name the model in the path only. */

@@ -7,6 +7,9 @@ export interface JsonText {
 
 /** Values written before the rest is only judged: about 5 ms. */
 const MOST_VALUES = 20_000;
+/** Characters after which strings are cut short, in UTF-16 units, and what is left of them: about 3 ms where all must be escaped. */
+const MOST_LENGTH = 524_288;
+const LEAST_LENGTH = 32;
 
 /** A list or an object that is being written. */
 interface Level {
@@ -19,16 +22,25 @@ interface Level {
 }
 
 /**
- * Writes a value as `JSON.stringify` does, without its recursion: no depth overflows the stack, and no size takes long.
- * What JSON cannot say is written as `null`, and a `toJSON` is not asked.
+ * Writes a value as `JSON.stringify` does, without its recursion: no depth overflows the stack, and no size takes long, but
+ * for objects with hundreds of thousands of keys: listing them takes half as long as parsing them did. What JSON cannot say is
+ * written as `null`, and a `toJSON` is not asked.
  */
 export function jsonText(value: unknown): JsonText {
   const levels: Level[] = [];
   let text = '';
+  let missing = 0;
+
+  function quoted(given: string): string {
+    const left = Math.max(LEAST_LENGTH, MOST_LENGTH - text.length);
+    if (given.length <= left) return JSON.stringify(given);
+    missing += given.length - left;
+    return JSON.stringify(given.slice(0, left));
+  }
 
   function write(item: unknown): void {
     if (typeof item !== 'object' || item === null) {
-      text += leafText(item);
+      text += typeof item === 'string' ? quoted(item) : leafText(item);
       return;
     }
     const names = Array.isArray(item) ? undefined : Object.keys(item);
@@ -48,16 +60,15 @@ export function jsonText(value: unknown): JsonText {
     }
     const name = names?.[next] ?? next;
     if (next > 0) text += ',';
-    if (names) text += `${JSON.stringify(name)}:`;
+    if (names) text += `${quoted(String(name))}:`;
     level.next++;
     written++;
     write((item as Record<string | number, unknown>)[name]);
   }
-  return { text, restLength: Math.round(levels.reduce((sum, level) => sum + restOf(level, text.length), 0)) };
+  return { text, restLength: Math.round(levels.reduce((sum, level) => sum + restOf(level, text.length), missing)) };
 }
 
 function leafText(item: unknown): string {
-  if (typeof item === 'string') return JSON.stringify(item);
   if (typeof item === 'number') return Number.isFinite(item) ? String(item) : 'null';
   return typeof item === 'boolean' || typeof item === 'bigint' ? String(item) : 'null';
 }

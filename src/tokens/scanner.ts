@@ -1,149 +1,173 @@
 import { createHash } from 'node:crypto';
+import {
+  ANY_SPACE,
+  CASELESS,
+  COMBINING,
+  kindAt,
+  LETTER,
+  LINE_BREAK,
+  LOWER,
+  NUMBER,
+  SYMBOL,
+  UPPER,
+  widthOf,
+} from './code-points.js';
 
 /**
- * Where the piece of a text ends that begins at `start`; -1: only the expression knows, because of characters beyond ASCII.
- * @param units - the text's UTF-16 units
+ * Where the piece ends that begins at `start`.
+ * @param bytes - well-formed UTF-8 whose end no character crosses
  * @param end - where the text ends
  */
-export type FindEnd = (units: Uint16Array, start: number, end: number) => number;
+export type FindEnd = (bytes: Uint8Array, start: number, end: number) => number;
 
-/** By the beginning of the SHA-256 of the expression whose ASCII cases were written by hand: another one is not trusted to them. */
+/** By the beginning of the SHA-256 of the expression that each was written after: another one is not trusted to them. */
 const WRITTEN: ReadonlyMap<string, FindEnd> = new Map([
   ['6f88fcc3dd53c515', findEndO200k],
   ['aab5f2624d4f164e', findEndCl100k],
+  ['eeb55ba74cc544ae', findEndOlder],
 ]);
 
-/** The hand-written scanner that cuts ASCII text as this expression does, several times as fast; `undefined`: there is none. */
+/** The scanner that cuts text as this expression does, many times as fast; `undefined`: there is none. */
 export function scannerFor(expression: string): FindEnd | undefined {
   return WRITTEN.get(createHash('sha256').update(expression).digest('hex').slice(0, 16));
 }
 
-const MARK = 0;
-const UPPER = 1;
-const LOWER = 2;
-const DIGIT = 3;
-const SPACE = 4;
-const LINE_BREAK = 5;
-const FOREIGN = 6;
+const WORD = LETTER | COMBINING;
+const CAPITALS = UPPER | CASELESS | COMBINING;
+const SMALL = LOWER | CASELESS | COMBINING;
+const MARK = SYMBOL | COMBINING;
 
-/** What each UTF-16 unit is to the expressions: those above ASCII are foreign, and there is one place for all of them. */
-const CLASSES = new Uint8Array(129).map((_, unit) => {
-  if (unit === 128) return FOREIGN;
-  const character = String.fromCharCode(unit);
-  if (/[A-Z]/.test(character)) return UPPER;
-  if (/[a-z]/.test(character)) return LOWER;
-  if (/[0-9]/.test(character)) return DIGIT;
-  if (/[\r\n]/.test(character)) return LINE_BREAK;
-  return /\s/.test(character) ? SPACE : MARK;
-});
-
-function classOf(units: Uint16Array, at: number): number {
-  return CLASSES[Math.min(units[at] as number, 128)] as number;
-}
-
-const SPACE_UNIT = 32;
+const NEWLINE_BYTE = 10;
+const RETURN_BYTE = 13;
+const SPACE_BYTE = 32;
 const APOSTROPHE = 39;
 const SLASH = 47;
 const TO_LOWER = 32;
 
-function findEndO200k(units: Uint16Array, start: number, end: number): number {
-  const first = classOf(units, start);
-  if (first === UPPER || first === LOWER) return endOfCasedWord(units, start, end);
-  if (first === DIGIT) return endOfDigits(units, start, end);
-  if (first === FOREIGN) return -1;
-  if (first !== LINE_BREAK && start + 1 < end) {
-    const second = classOf(units, start + 1);
-    if (second === UPPER || second === LOWER) return endOfCasedWord(units, start + 1, end);
-    if (second === FOREIGN) return -1;
+function findEndO200k(bytes: Uint8Array, start: number, end: number): number {
+  const first = kindAt(bytes, start);
+  if (first & LETTER) return afterContraction(bytes, endOfCasedWord(bytes, start, end), end);
+  if (first & NUMBER) return endOfNumbers(bytes, start, end);
+  const second = start + widthOf(bytes[start] as number);
+  const next = second < end ? kindAt(bytes, second) : 0;
+  if (first & COMBINING) {
+    if (!(next & WORD) || isCapitalsOnly(bytes, second, end)) return afterContraction(bytes, second, end);
+    return afterContraction(bytes, endOfCasedWord(bytes, second, end), end);
   }
-  return endOfOther(units, start, end, first, true);
+  if (next & WORD && !(first & LINE_BREAK)) return afterContraction(bytes, endOfCasedWord(bytes, second, end), end);
+  if (first & SYMBOL) return endOfMarks(bytes, start, end, true);
+  if (next & SYMBOL && bytes[start] === SPACE_BYTE) return endOfMarks(bytes, second, end, true);
+  return endOfSpace(bytes, start, end);
 }
 
-function findEndCl100k(units: Uint16Array, start: number, end: number): number {
-  const first = classOf(units, start);
-  if (first === UPPER || first === LOWER) return endOfWord(units, start, end);
-  if (first === DIGIT) return endOfDigits(units, start, end);
-  if (first === FOREIGN) return -1;
-  if (units[start] === APOSTROPHE) {
-    const after = endOfContraction(units, start, end);
-    if (after > start) return after;
-  }
-  if (first !== LINE_BREAK && start + 1 < end) {
-    const second = classOf(units, start + 1);
-    if (second === UPPER || second === LOWER) return endOfWord(units, start + 1, end);
-    if (second === FOREIGN) return -1;
-  }
-  return endOfOther(units, start, end, first, false);
+function findEndCl100k(bytes: Uint8Array, start: number, end: number): number {
+  const first = kindAt(bytes, start);
+  if (first & LETTER) return endOfRun(bytes, start, end, LETTER);
+  if (first & NUMBER) return endOfNumbers(bytes, start, end);
+  const contraction = afterContraction(bytes, start, end);
+  if (contraction > start) return contraction;
+  const second = start + widthOf(bytes[start] as number);
+  const next = second < end ? kindAt(bytes, second) : 0;
+  if (next & LETTER && !(first & LINE_BREAK)) return endOfRun(bytes, second, end, LETTER);
+  if (first & MARK) return endOfMarks(bytes, start, end, false);
+  if (next & MARK && bytes[start] === SPACE_BYTE) return endOfMarks(bytes, second, end, false);
+  return endOfSpace(bytes, start, end);
 }
 
-/** Capitals, then small letters, then perhaps a contraction. */
-function endOfCasedWord(units: Uint16Array, start: number, end: number): number {
+/** Of p50k_base and r50k_base. */
+function findEndOlder(bytes: Uint8Array, start: number, end: number): number {
+  const contraction = isSmallContraction(bytes, start, end) ? afterContraction(bytes, start, end) : start;
+  if (contraction > start) return contraction;
+  const second = start + 1;
+  const from = bytes[start] === SPACE_BYTE && second < end && !(kindAt(bytes, second) & ANY_SPACE) ? second : start;
+  const kind = kindAt(bytes, from);
+  if (kind & LETTER) return endOfRun(bytes, from, end, LETTER);
+  if (kind & NUMBER) return endOfRun(bytes, from, end, NUMBER);
+  return kind & MARK ? endOfRun(bytes, from, end, MARK) : endOfBlank(bytes, start, end);
+}
+
+/** After all following characters of these kinds. */
+function endOfRun(bytes: Uint8Array, start: number, end: number, kinds: number): number {
   let at = start;
-  let kind = UPPER;
-  for (; at < end; at++) {
-    const next = classOf(units, at);
-    if (next === FOREIGN) return -1;
-    if (next === LOWER) kind = LOWER;
-    else if (next !== UPPER || kind === LOWER) break;
-  }
-  return at < end && units[at] === APOSTROPHE ? endOfContraction(units, at, end) : at;
+  while (at < end && kindAt(bytes, at) & kinds) at += widthOf(bytes[at] as number);
+  return at;
 }
 
-function endOfWord(units: Uint16Array, start: number, end: number): number {
-  for (let at = start; at < end; at++) {
-    const next = classOf(units, at);
-    if (next === FOREIGN) return -1;
-    if (next !== UPPER && next !== LOWER) return at;
+/**
+ * Capitals, then small letters; letters without case and combining marks are both. Where no small letter follows, the word ends after
+ * the last that is both, or with its capitals if none is.
+ */
+function endOfCasedWord(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  let afterBoth = -1;
+  for (; at < end; ) {
+    const kind = kindAt(bytes, at);
+    if (!(kind & CAPITALS)) {
+      if (kind & LOWER) return endOfRun(bytes, at, end, SMALL);
+      break;
+    }
+    at += widthOf(bytes[at] as number);
+    if (kind !== UPPER) afterBoth = at;
   }
-  return end;
+  return afterBoth < 0 ? at : afterBoth;
+}
+
+/** Whether capitals begin here that no small letter, mark or letter without case follows. */
+function isCapitalsOnly(bytes: Uint8Array, start: number, end: number): boolean {
+  const at = endOfRun(bytes, start, end, UPPER);
+  return at > start && !(at < end && kindAt(bytes, at) & SMALL);
 }
 
 /** After `'s`, `'t`, `'m`, `'d`, `'re`, `'ve` and `'ll` in any case; `start` itself when there is none. */
-function endOfContraction(units: Uint16Array, start: number, end: number): number {
-  if (start + 1 >= end) return start;
-  const first = (units[start + 1] as number) | TO_LOWER;
-  // No unit but the two letters gives theirs with that bit set, as long as it is one of ASCII.
-  if ((units[start + 1] as number) > 0x7f) return start;
+function afterContraction(bytes: Uint8Array, start: number, end: number): number {
+  if (start + 1 >= end || bytes[start] !== APOSTROPHE) return start;
+  // No byte but the two letters gives theirs with that bit set.
+  const first = (bytes[start + 1] as number) | TO_LOWER;
   if (first === 0x73 || first === 0x74 || first === 0x6d || first === 0x64) return start + 2;
-  if (start + 2 >= end || (units[start + 2] as number) > 0x7f) return start;
-  const second = (units[start + 2] as number) | TO_LOWER;
+  if (start + 2 >= end) return start;
+  const second = (bytes[start + 2] as number) | TO_LOWER;
   const isPair = ((first === 0x72 || first === 0x76) && second === 0x65) || (first === 0x6c && second === 0x6c);
   return isPair ? start + 3 : start;
 }
 
+function isSmallContraction(bytes: Uint8Array, start: number, end: number): boolean {
+  const after = afterContraction(bytes, start, end);
+  for (let at = start + 1; at < after; at++) if (!((bytes[at] as number) & TO_LOWER)) return false;
+  return after > start;
+}
+
 /** Three at most. */
-function endOfDigits(units: Uint16Array, start: number, end: number): number {
-  for (let at = start + 1; at < start + 3; at++) {
-    if (at >= end) return at;
-    const next = classOf(units, at);
-    if (next === FOREIGN) return -1;
-    if (next !== DIGIT) return at;
-  }
-  return start + 3;
+function endOfNumbers(bytes: Uint8Array, start: number, end: number): number {
+  let at = start + widthOf(bytes[start] as number);
+  for (let more = 0; more < 2 && at < end && kindAt(bytes, at) & NUMBER; more++) at += widthOf(bytes[at] as number);
+  return at;
 }
 
-/** Marks with a space before them and line breaks after them, or white space. */
-function endOfOther(units: Uint16Array, start: number, end: number, first: number, takesSlashes: boolean): number {
-  let at = units[start] === SPACE_UNIT ? start + 1 : start;
-  if (at < end && classOf(units, at) === MARK) {
-    while (at < end && classOf(units, at) === MARK) at++;
-    if (at < end && classOf(units, at) === FOREIGN) return -1;
-    while (at < end && (classOf(units, at) === LINE_BREAK || (takesSlashes && units[at] === SLASH))) at++;
-    return at;
-  }
-  return first === MARK ? -1 : endOfSpace(units, start, end);
-}
-
-/** To its last line break; else to the end of the text, or to before the last space, which goes with what follows. */
-function endOfSpace(units: Uint16Array, start: number, end: number): number {
-  let afterBreak = -1;
-  let at = start;
+/** Marks and the line breaks that follow them. */
+function endOfMarks(bytes: Uint8Array, start: number, end: number, areSlashesBreaks: boolean): number {
+  let at = endOfRun(bytes, start, end, MARK);
   for (; at < end; at++) {
-    const next = classOf(units, at);
-    if (next === LINE_BREAK) afterBreak = at + 1;
-    else if (next === FOREIGN) return -1;
-    else if (next !== SPACE) break;
+    const byte = bytes[at];
+    if (byte !== NEWLINE_BYTE && byte !== RETURN_BYTE && !(areSlashesBreaks && byte === SLASH)) break;
   }
-  if (afterBreak >= 0) return afterBreak;
-  return at < end && at - start > 1 ? at - 1 : at;
+  return at;
+}
+
+/** To its last line break, if it has one. */
+function endOfSpace(bytes: Uint8Array, start: number, end: number): number {
+  let afterBreak = -1;
+  for (let at = start; at < end; at += widthOf(bytes[at] as number)) {
+    const kind = kindAt(bytes, at);
+    if (!(kind & ANY_SPACE)) break;
+    if (kind === LINE_BREAK) afterBreak = at + 1;
+  }
+  return afterBreak < 0 ? endOfBlank(bytes, start, end) : afterBreak;
+}
+
+/** To the end of the text, or to before the last space, which goes with what follows. */
+function endOfBlank(bytes: Uint8Array, start: number, end: number): number {
+  let last = start;
+  let at = start;
+  for (; at < end && kindAt(bytes, at) & ANY_SPACE; at += widthOf(bytes[at] as number)) last = at;
+  return at < end && last > start ? last : at;
 }

@@ -1,8 +1,9 @@
 import { Tiktoken } from 'js-tiktoken/lite';
 import o200k from 'js-tiktoken/ranks/o200k_base';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAllowance } from '../../src/tokens/bounded-count.js';
+import { type Allowance, createAllowance, WORK } from '../../src/tokens/allowance.js';
 import { createTokenizer } from '../../src/tokens/tokenizer.js';
+import { MOST_WORK_PER_UNIT } from '../../src/tokens/vocabulary.js';
 import { CHINESE, ENGLISH, JSON_TEXT } from './texts.js';
 
 const oracle = new Tiktoken(o200k);
@@ -43,54 +44,91 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   Chinese: () => CHINESE,
 };
 
-describe('time', () => {
+/** Written out, so that it is one stretch of memory like any text that was parsed. */
+const write = (unit: () => string, length: number): string => {
+  const parts: string[] = [];
+  for (let written = 0; written < length; written += parts.at(-1)?.length ?? 0) parts.push(unit());
+  return parts.join('');
+};
+const unlimited = (): Allowance => {
+  const allowance = createAllowance();
+  allowance.work.left = allowance.work.pool = Number.MAX_SAFE_INTEGER;
+  return allowance;
+};
+
+describe('work', () => {
   const tokenizer = createTokenizer();
   beforeAll(() => tokenizer.ready(['o200k_base', 'cl100k_base']));
 
-  /** Least time of the processor for three texts that differ: what the work takes, not what else the machine is doing. */
-  function leastMs(texts: readonly string[], count: (text: string) => number): number {
-    const times = texts.map((text) => {
-      const start = process.cpuUsage();
-      count(text);
-      const { user, system } = process.cpuUsage(start);
-      return (user + system) / 1_000;
-    });
-    return Math.min(...times);
+  /** A block is not left before it is counted. */
+  const LEAST_WORK = -1_024 * MOST_WORK_PER_UNIT;
+  /** What was granted is judged, then the sample that it is compared with. */
+  const LEAST_GUESSES = -20_000;
+  function expectSpent({ work, guesses }: Allowance): void {
+    expect(work.left).toBeGreaterThan(LEAST_WORK);
+    expect(guesses.left).toBeGreaterThan(LEAST_GUESSES);
   }
-  /** Written out, so that no measurement includes putting a text together. */
-  const write = (unit: () => string, length: number): string[] =>
-    ['x', 'y', 'z'].map((first) => {
-      let text = first;
-      while (text.length < length) text += unit();
-      return Buffer.from(text, 'utf16le').toString('utf16le');
-    });
 
-  it.each(Object.keys(HOSTILE))('100,000 characters of %s hold the event loop for less than 25 ms', (kind) => {
+  it.each(Object.keys(HOSTILE))('is bounded and the estimate within 3 percent for 300,000 characters of %s', (kind) => {
+    const text = write(HOSTILE[kind] as () => string, 300_000);
     for (const encoding of ['o200k_base', 'cl100k_base'] as const) {
-      const texts = write(HOSTILE[kind] as () => string, 100_000);
+      const allowance = createAllowance();
 
-      expect(leastMs(texts, (text) => tokenizer.count(text, encoding))).toBeLessThan(25);
+      const counted = createTokenizer().count(text, encoding, allowance);
+
+      expectSpent(allowance);
+      expect(Math.abs(counted / tokenizer.count(text, encoding, unlimited()) - 1)).toBeLessThan(0.03);
     }
   });
 
   it('does not grow with longer texts', () => {
-    for (const unit of [HOSTILE['common Han characters'], HOSTILE.base64] as (() => string)[]) {
-      const texts = write(unit, 2_000_000);
+    for (const length of [1_000_000, 4_000_000]) {
+      const allowance = createAllowance();
+      tokenizer.count(
+        write(() => CHINESE, length),
+        'o200k_base',
+        allowance,
+      );
 
-      expect(leastMs(texts, (text) => tokenizer.count(text, 'o200k_base'))).toBeLessThan(50);
+      expectSpent(allowance);
+      expect(allowance.work.left).toBeLessThan(0);
     }
   });
 
-  it('does not grow with the number of texts that share an allowance', () => {
-    const texts = write(HOSTILE['common Han characters'] as () => string, 1_000_000).map((text) => text.match(/.{500}/gsu) ?? []);
+  it.each([
+    ['many', 2_000, 500],
+    ['very many', 50_000, 20],
+    ['few', 3, 300_000],
+  ])('does not grow with the number of texts of a body: %s', (_, count, length) => {
+    const texts = Array.from({ length: count }, () => write(between(0x4e00, 0x5a00), length));
+    const allowance = createAllowance(count * length);
 
-    const ms = leastMs(['0', '1', '2'], (index) => {
-      const allowance = createAllowance();
-      return (texts[Number(index)] ?? []).reduce((sum, text) => sum + tokenizer.count(text, 'o200k_base', allowance), 0);
-    });
+    const counted = texts.reduce((sum, text) => sum + tokenizer.count(text, 'o200k_base', allowance), 0);
 
-    expect(texts[0]?.length).toBeGreaterThan(1_900);
-    expect(ms).toBeLessThan(50);
+    expectSpent(allowance);
+    const whole = texts.reduce((sum, text) => sum + tokenizer.count(text, 'o200k_base', unlimited()), 0);
+    expect(Math.abs(counted / whole - 1)).toBeLessThan(0.03);
+  });
+
+  it('is taken by looking texts up too', () => {
+    const text = `${ENGLISH} `.repeat(8);
+    tokenizer.count(text, 'o200k_base');
+    const allowance = createAllowance(text.length);
+
+    tokenizer.count(text, 'o200k_base', allowance);
+
+    expect(WORK - allowance.work.left).toBeGreaterThan(1);
+    expect(WORK - allowance.work.left).toBeLessThan(10);
+  });
+
+  it('is left for what comes after a long text: nobody hides rare characters behind common ones', () => {
+    const texts = [`${ENGLISH} `.repeat(1_000), ...Array.from({ length: 40 }, () => write(between(0x20000, 0x2a000), 10_000))];
+    const allowance = createAllowance(texts.reduce((sum, { length }) => sum + length, 0));
+
+    const counted = texts.reduce((sum, text) => sum + tokenizer.count(text, 'o200k_base', allowance), 0);
+
+    const whole = texts.reduce((sum, text) => sum + tokenizer.count(text, 'o200k_base', unlimited()), 0);
+    expect(Math.abs(counted / whole - 1)).toBeLessThan(0.15);
   });
 });
 
@@ -126,7 +164,7 @@ describe('what an allowance does not cover', () => {
 
   it('is counted when the text was counted before: a conversation that grows costs its new messages only', () => {
     const spent = createAllowance();
-    spent.work.left = 0;
+    spent.work.left = 1.5;
     const text = CHINESE.repeat(2);
     const other = CHINESE.repeat(3);
 
@@ -150,7 +188,11 @@ describe('what an allowance does not cover', () => {
   });
 
   it('is at least one token, of any text but an empty one', () => {
-    const nothing = () => ({ work: { left: 0 }, guesses: 0, isExact: true });
+    const nothing = (): Allowance => {
+      const allowance = createAllowance();
+      allowance.work.left = allowance.guesses.left = 0;
+      return allowance;
+    };
 
     expect(tokenizer.count('x', 'o200k_base', nothing())).toBe(1);
     expect(tokenizer.count('', 'o200k_base', nothing())).toBe(0);

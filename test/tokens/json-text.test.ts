@@ -54,4 +54,23 @@ describe('jsonText', () => {
     expect((text.length + restLength) / whole).toBeGreaterThan(0.99);
     expect(restLength + text.length).toBeLessThan(2 * whole);
   });
+
+  it.each([
+    ['a string', (long: string) => ({ first: long, next: [1, 2, 'three'] })],
+    ['a key', (long: string) => ({ [long]: 1, next: [1, 2, 'three'] })],
+    ['many strings', (long: string) => Array.from({ length: 20 }, () => long)],
+  ] as const)('cuts %s of millions of characters short, writes what follows and tells what is missing', (_, around) => {
+    const value = around('x'.repeat(2_000_000));
+
+    const { text, restLength } = jsonText(value);
+
+    expect(text.length).toBeLessThan(600_000);
+    expect(text.length + restLength).toBe(JSON.stringify(value).length);
+  });
+
+  it('cuts nothing of half a million characters', () => {
+    const value = { text: '"'.repeat(200_000), also: 'é'.repeat(100_000) };
+
+    expect(jsonText(value)).toEqual({ text: JSON.stringify(value), restLength: 0 });
+  });
 });

@@ -5,7 +5,7 @@ import o200k from 'js-tiktoken/ranks/o200k_base';
 import p50k from 'js-tiktoken/ranks/p50k_base';
 import r50k from 'js-tiktoken/ranks/r50k_base';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAllowance } from '../../src/tokens/bounded-count.js';
+import { createAllowance } from '../../src/tokens/allowance.js';
 import type { EncodingName } from '../../src/tokens/encodings.js';
 import { createTokenizer } from '../../src/tokens/tokenizer.js';
 import { CHINESE, CODE, ENGLISH, JSON_TEXT } from './texts.js';
