@@ -91,12 +91,15 @@ export class InMemory implements MemoryStore {
       this.#counters.tidy(nowMs);
       return { kind: 'full', full, used: usedBy(asks, nowMs), atMs: nowMs };
     }
-    const holds = this.#hold(asks, leaseOf(how.leaseMs), isCrowded, nowMs);
-    this.#unsettled.add(id, holds, leaseOf(how.leaseMs), nowMs);
-    this.#counters.tidy(nowMs);
-    this.#unsettled.tidy(nowMs);
-    this.#notice(nowMs);
-    return { kind: 'held', used: usedBy(holds, nowMs), atMs: nowMs };
+    return { kind: 'held', used: usedBy(this.#keep(id, asks, how, isCrowded, nowMs), nowMs), atMs: nowMs };
+  }
+
+  /** Holds what was decided elsewhere, whatever the limits. */
+  hold(id: string, items: readonly Item[], how: ReserveHow): void {
+    const nowMs = this.#nowMs();
+    if (this.#isKnown(id, nowMs)) return;
+    const isCrowded = this.#counters.isCrowded(items.length, nowMs);
+    this.#keep(id, this.#ask(items, this.#drawnOn(how.from, nowMs), isCrowded, nowMs), how, isCrowded, nowMs);
   }
 
   async settle(id: string, amounts: readonly number[]): Promise<void> {
@@ -184,6 +187,16 @@ export class InMemory implements MemoryStore {
       asks.push({ item, counter, isOwn: own !== undefined, amount, source, moved, need });
     }
     return asks;
+  }
+
+  #keep(id: string, asks: readonly Ask[], how: ReserveHow, isCrowded: boolean, nowMs: number): readonly Hold[] {
+    const leaseMs = leaseOf(how.leaseMs);
+    const holds = this.#hold(asks, leaseMs, isCrowded, nowMs);
+    this.#unsettled.add(id, holds, leaseMs, nowMs);
+    this.#counters.tidy(nowMs);
+    this.#unsettled.tidy(nowMs);
+    this.#notice(nowMs);
+    return holds;
   }
 
   #hold(asks: readonly Ask[], leaseMs: number, isCrowded: boolean, nowMs: number): Hold[] {

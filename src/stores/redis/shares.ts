@@ -79,11 +79,8 @@ export function createShares(clock: Clock, maxKeys: number): Shares {
 
   return {
     hold(id, items, how) {
-      void own.reserve(
-        id,
-        items.map((item) => ({ ...item, refuseAt: Infinity, paced: false })),
-        how,
-      );
+      // The pace is set by the common counts.
+      own.hold(id, items.some(({ paced }) => paced) ? items.map((item) => ({ ...item, paced: false })) : items, how);
     },
     async reserve(id, items, how, instances) {
       const shared: Item[] = [];

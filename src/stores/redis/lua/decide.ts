@@ -96,7 +96,7 @@ end
 -- What of an item of one reservation another may draw.
 local function drawable(counter, from, i)
   local n = from[4]
-  local held, mark = from[4 + n + i], from[4 + 2 * n + i]
+  local held, mark = from[3 + 3 * i], from[4 + 3 * i]
   if counter.isRunning then return mark > now and held or 0 end
   if counter.calendar then return mark == counter.calendar.periods[2] and held or 0 end
   return Ring.isOpen(counter.state, from[4 + 3 * n + i] or 0, mark) and held or 0
@@ -104,7 +104,7 @@ end
 
 local function takePace(record, i, amount)
   local n = record[4]
-  local held, pace = record[4 + n + i], record[4 + 4 * n + i] or 0
+  local held, pace = record[3 + 3 * i], record[4 + 4 * n + i] or 0
   if pace == 0 or held == 0 then return 0 end
   local ms = pace * min(1, amount / held)
   record[4 + 4 * n + i] = pace - ms
@@ -125,7 +125,7 @@ local function refuse(reply, at, n, from, sources, moves)
         if used + need > refuseAt then wait = 0 end
       else
         local ask = { used = used, need = need, moved = moved, amount = amount, refuseAt = refuseAt, paced = d[at + 3] > 0,
-          mark = moved > 0 and from[4 + 2 * from[4] + sources[counter.name]] or 0 }
+          mark = moved > 0 and from[4 + 3 * sources[counter.name]] or 0 }
         wait = (counter.calendar and Count or Ring).wait(counter.state, now, ask)
       end
       if wait ~= -1 then
@@ -144,7 +144,7 @@ local function reserve(at)
   local from, sources, moves = fromAt > 0 and find(fromAt), nil, nil
   if from and from ~= 'S' then
     sources, moves = {}, {}
-    for i = 1, from[4] do sources[from[4 + i]] = i end
+    for i = 1, from[4] do sources[from[2 + 3 * i]] = i end
   end
 
   local reply, isTight = { 1, seq }, moves
@@ -174,14 +174,14 @@ local function reserve(at)
   for i = 1, n do
     local counter, amount, moved = counters[d[at]], d[at + 1], moves and moves[i] or 0
     local state, source = counter.state, moved > 0 and sources[counter.name]
-    local heldAt = source and 4 + from[4] + source
+    local heldAt = source and 3 + 3 * source
     local mark
     if counter.isRunning then
       mark = now + lease
       if source then
         local fromId, held = sub(KEYS[1 + fromAt], prefix + 3), from[heldAt]
         call('ZREM', counter.key, Running.member(held, fromId))
-        if held > moved then Running.add(counter.key, fromId, held - moved, from[heldAt + from[4]], now) end
+        if held > moved then Running.add(counter.key, fromId, held - moved, from[heldAt + 1], now) end
       end
       Running.add(counter.key, id, amount, mark, now)
       counter.used = counter.used - moved + (lease > 0 and amount or 0)
@@ -193,7 +193,7 @@ local function reserve(at)
     else
       local pace = 0
       if source then
-        Ring.refund(state, from[heldAt + from[4]], moved)
+        Ring.refund(state, from[heldAt + 1], moved)
         pace = takePace(from, source, moved)
         counter.used = nil
       end
@@ -214,7 +214,7 @@ local function reserve(at)
       counter.used, counter.isChanged = counter.used and counter.used + amount or Ring.used(state), true
     end
     if source then from[heldAt] = from[heldAt] - moved end
-    record[4 + i], record[4 + n + i], record[4 + 2 * n + i] = counter.name, amount, mark
+    record[2 + 3 * i], record[3 + 3 * i], record[4 + 3 * i] = counter.name, amount, mark
     reply[2 + i] = counter.used
     at = at + 4
   end
@@ -238,14 +238,14 @@ local function settle(at)
   if record[4] ~= n then return '${OTHER_KEYS}' end
   for i = 1, n do
     local counter = counters[d[at + 1 + 2 * i]]
-    if counter.name ~= record[4 + i] then return '${OTHER_KEYS}' end
+    if counter.name ~= record[2 + 3 * i] then return '${OTHER_KEYS}' end
     if not counter.state and not counter.isRunning then open(counter) end
   end
 
   change()
   for i = 1, n do
     local counter, amount = counters[d[at + 1 + 2 * i]], d[at + 2 + 2 * i]
-    local held, mark, state = record[4 + n + i], record[4 + 2 * n + i], counter.state
+    local held, mark, state = record[3 + 3 * i], record[4 + 3 * i], counter.state
     if counter.isRunning then
       call('ZREM', counter.key, Running.member(held, sub(KEYS[1 + recordAt], prefix + 3)))
       counter.used = nil

@@ -22,10 +22,10 @@ for i = 3, #ARGV do
     for j = 1, counters do keys[string.sub(KEYS[at + j], prefix + 1)] = KEYS[at + j] end
     local n = record[4]
     for j = 1, n do
-      local counter, held = keys[record[4 + j]], record[4 + n + j]
+      local counter, held = keys[record[2 + 3 * j]], record[3 + 3 * j]
       if counter then
         call('ZREM', counter, Running.member(held, id))
-        record[4 + 2 * n + j] = now + lease
+        record[4 + 3 * j] = now + lease
         Running.add(counter, id, held, now + lease, now)
       end
     end
@@ -64,6 +64,6 @@ export const LOOK = `${BASICS}${RECORD}
 local record = recordOf(call('GET', KEYS[2]), clock(ARGV[1]))
 if not record or record == 'S' then return {} end
 local reply = {}
-for i = 1, record[4] do reply[i] = record[4 + i] end
+for i = 1, record[4] do reply[i] = record[2 + 3 * i] end
 return reply
 `;

@@ -31,11 +31,10 @@ for i = 1, n do
     at = at + 5
   end
   items[i] = item
-  record[4 + i] = string.sub(item.key, prefix + 1)
 end
 for i, item in ipairs(items) do
   if item.kind == 'c' then item.mark = now + lease end
-  record[4 + n + i], record[4 + 2 * n + i] = item.held, item.mark
+  record[2 + 3 * i], record[3 + 3 * i], record[4 + 3 * i] = string.sub(item.key, prefix + 1), item.held, item.mark
 end
 local seq = nextSeq(ARGV[4])
 local id = string.sub(KEYS[2], prefix + 3)

@@ -1,6 +1,6 @@
 /**
- * Reservations, as MessagePack: lease, kept, forgetAtMs, number of items; then of all items the names, what they hold, and their marks;
- * then, where one is not 0, of all their eras and paceMs. `S` once one is settled. A name is its key without the hash tag.
+ * Reservations, as MessagePack: lease, kept, forgetAtMs, number of items; then of each its name, what it holds, and its mark;
+ * then, where one is not 0, the eras of all and their paceMs. `S` once one is settled. A name is its key without the hash tag.
  */
 export const RECORD = `-- Nil: nobody knows the id. 'S': it is settled.
 local function recordOf(raw, now)

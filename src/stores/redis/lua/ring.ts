@@ -11,6 +11,8 @@ local spack, sunpack = struct.pack, struct.unpack
 -- A window as its string has it: the older slots stay packed, and are looked at one by one where they matter.
 local HEADER = '<BI4dddd'
 local TAIL = 38
+-- Where the head's amount begins, counted from 0.
+local AMOUNT = 21
 local ENTRY = { [2] = '<BI2', [4] = '<BI4', [8] = '<Bd' }
 local MOST = { [2] = 65535, [4] = 4294967295 }
 local Ring = {}
@@ -29,13 +31,13 @@ function Ring.load(raw, now, ms)
 end
 
 function Ring.save(key, ring, now)
-  local px = max(leavesAt(ring.head, ring.ms) - now, ring.paced - now, 0) + 1000
-  local value = spack(HEADER, ring.width, ring.era, ring.paced, ring.head, ring.amount, ring.sum)
   if ring.at == TAIL and ring.paced == ring.was then
-    -- Nothing but the head has changed, and it ends when it did.
-    call('SETRANGE', key, 0, value)
+    -- Nothing but the head's amount has changed, and it ends when it did.
+    call('SETRANGE', key, AMOUNT, spack('<d', ring.amount))
     return
   end
+  local px = max(leavesAt(ring.head, ring.ms) - now, ring.paced - now, 0) + 1000
+  local value = spack(HEADER, ring.width, ring.era, ring.paced, ring.head, ring.amount, ring.sum)
   if ring.at <= #ring.raw then value = value .. sub(ring.raw, ring.at) end
   call('SET', key, value, 'PX', format('%.0f', ceil(px)))
 end
