@@ -142,8 +142,12 @@ export function countingOf(findModel: FindModel, name: string): { readonly model
 }
 
 const LONGEST_NAME = 256;
-/** `-2024-08-06`, `-20240806`, `-0613` (or year and month: `-2407`), `@20240620`, `-latest`; `-8192` is a size and stays. */
-const DATED = /(?:-20\d\d-[01]\d-[0-3]\d|[-@]20\d\d[01]\d[0-3]\d|-(?:0[1-9]|1[0-2])[0-3]\d|-2\d(?:0[1-9]|1[0-2])|-latest)$/;
+/**
+ * `-2024-08-06`, `-20240806`, `-0613` (or year and month: `-2407`), `@20240620`, `-001`, `-preview-05-06`,
+ * `-exp-03-2025`, `-latest`; `-8192` is a size and stays.
+ */
+const DATED =
+  /(?:-(?:preview|exp)-[01]\d-(?:[0-3]\d|20\d\d)|[-@]00\d|-20\d\d-[01]\d-[0-3]\d|[-@]20\d\d[01]\d[0-3]\d|-(?:0[1-9]|1[0-2])[0-3]\d|-2\d(?:0[1-9]|1[0-2])|-latest)$/;
 
 /**
  * Looks names from bodies up: exact, alias, then without a dated suffix. Names are the caller's text, of any length and

@@ -136,6 +136,7 @@ describe('createFindModel', () => {
     'gpt-4': {},
     'claude-sonnet-4': { aliases: ['sonnet-latest'] },
     'llama-70b': {},
+    'gemini-2.5-pro': {},
   });
   const findModel = createFindModel(models, aliases);
 
@@ -151,6 +152,11 @@ describe('createFindModel', () => {
     ['sonnet-latest', 'claude-sonnet-4'],
     ['claude-sonnet-4-20250514', 'claude-sonnet-4'],
     ['claude-sonnet-4@20240620', 'claude-sonnet-4'],
+    ['gemini-2.5-pro-001', 'gemini-2.5-pro'],
+    ['gemini-2.5-pro@001', 'gemini-2.5-pro'],
+    ['gemini-2.5-pro-preview-05-06', 'gemini-2.5-pro'],
+    ['gemini-2.5-pro-exp-03-2025', 'gemini-2.5-pro'],
+    ['gemini-2.5-pro-preview', undefined],
     ['llama-70b-8192', undefined],
     ['llama-70b-4096', undefined],
     ['gpt-4o-mini', undefined],

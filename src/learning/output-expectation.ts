@@ -1,6 +1,11 @@
 import { FairSample } from './fair-sample.js';
 import { ascending, upperQuantile } from './quantile.js';
 
+/** Nothing is held for less, however short the answers were: many calls at once may all have a long one. */
+const LEAST_EXPECTED = 128;
+/** What those are held for at most who have no record of their own: others' long answers must not shut them out. */
+const MOST_OF_OTHERS = 4_096;
+
 /**
  * What is learned about the output of one route and model: the quantile of a bounded sample of the latest answers, taken by sorting.
  * A histogram or a P-square would be smaller, but could not tell tenants apart, and follows a change more slowly than a window does.
@@ -32,9 +37,10 @@ export class OutputExpectation {
     return this.#shared;
   }
 
-  /** The same for a tenant: its own long answers raise what is held for it, and its short ones alone lower it for nobody. */
+  /** The same for a tenant: by its own answers where there are enough of them, whatever others' were. */
   expected(tenant: number): number | undefined {
-    return this.#shared === undefined ? undefined : Math.max(this.#shared, this.#own.get(tenant) ?? 0);
+    if (this.#shared === undefined) return undefined;
+    return Math.max(LEAST_EXPECTED, this.#own.get(tenant) ?? Math.min(MOST_OF_OTHERS, this.#shared));
   }
 
   /** Notes what one choice really took. */

@@ -1,4 +1,5 @@
-import { type ImageSize, imageSize } from './image-size.js';
+import { isThenable } from '../thenable.js';
+import { createImageLooks, type ImageSize, imageSize } from './image-size.js';
 
 /**
  * Tells the size of an image that a body only refers to, by its address or the id of an uploaded file. It is asked while the
@@ -13,9 +14,10 @@ const LONGEST_SIDE = 65_535;
 
 /** Sizes of one call's images: by the head of a data URL, else as the application tells them. */
 export function createSizes(model: string, tell: TellImageSize | undefined): (url: string) => ImageSize | undefined {
+  const looks = createImageLooks();
   let left = MOST_ASKED;
   return (url) => {
-    if (url.startsWith('data:')) return imageSize(url);
+    if (url.startsWith('data:')) return imageSize(url, looks);
     if (!tell || url === '' || url.length > LONGEST_ADDRESS || --left < 0) return undefined;
     return told(() => tell(url, model));
   };
@@ -23,7 +25,10 @@ export function createSizes(model: string, tell: TellImageSize | undefined): (ur
 
 function told(ask: () => ImageSize | undefined): ImageSize | undefined {
   try {
-    const { width, height } = ask() ?? {};
+    const answer: unknown = ask() ?? {};
+    // Whoever promises a size comes too late with it; that the promise fails is no reason to end the process.
+    if (isThenable(answer)) void Promise.resolve(answer).catch(() => {});
+    const { width, height } = answer as Partial<ImageSize>;
     return isSide(width) && isSide(height) ? { width, height } : undefined;
   } catch {
     return undefined;

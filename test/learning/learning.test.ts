@@ -119,7 +119,7 @@ describe('output', () => {
 
     await ask(answered(40));
 
-    expect(draft().expectedOutputTokens).toBe(40);
+    expect(draft().expectedOutputTokens).toBe(128);
     await askOften(60, answered(2_000));
     expect(draft().expectedOutputTokens).toBe(2_000);
   });

@@ -24,13 +24,13 @@ function coveredRatio(seed: number, coveredOutputRatio: number): number {
 describe('expected output', () => {
   it('is not known before there are enough answers', () => {
     const output = new OutputExpectation(10, 0.9);
-    for (let call = 0; call < 9; call++) output.add(0, 100);
+    for (let call = 0; call < 9; call++) output.add(0, 200);
     expect(output.expected(0)).toBeUndefined();
 
-    output.add(0, 100);
+    output.add(0, 200);
 
-    expect(output.expected(0)).toBe(100);
-    expect(output.expected(1)).toBe(100);
+    expect(output.expected(0)).toBe(200);
+    expect(output.expected(1)).toBe(200);
   });
 
   it.each([0.5, 0.75, 0.9, 0.99])('covers %d of the answers of a route with a long tail', (ratio) => {
@@ -43,18 +43,39 @@ describe('expected output', () => {
       for (let call = 0; call < calls; call++) output.add(0, tokens);
       return output.expected(0);
     };
-    expect(add(100, 300)).toBe(100);
+    expect(add(200, 300)).toBe(200);
 
     expect(add(900, 30)).toBe(900);
-    expect(add(50, 128)).toBe(50);
+    expect(add(150, 128)).toBe(150);
   });
 
-  it('is never under 1', () => {
-    const output = new OutputExpectation(1, 0.9);
+  it('is never so little that many calls at once pass for nothing, however short the answers were', () => {
+    const output = new OutputExpectation(10, 0.9);
 
-    output.add(0, 0);
+    for (let call = 0; call < 200; call++) output.add(0, call % 2);
 
-    expect(output.expected(0)).toBe(1);
+    expect(output.expected(0)).toBe(128);
+    expect(output.expected(1)).toBe(128);
+  });
+
+  it('is what a tenant has a record of, whatever longer answers others get', () => {
+    const output = new OutputExpectation(10, 0.9);
+    for (let round = 0; round < 40; round++) {
+      for (let tenant = 0; tenant < 8; tenant++) output.add(tenant, 150);
+      for (const heavy of [100, 101]) output.add(heavy, 25_000);
+    }
+
+    expect(output.expected(3)).toBe(150);
+    expect(output.expected(100)).toBe(25_000);
+  });
+
+  it('is bounded for whoever has no record, so that a flood of strangers with long answers shuts nobody out', () => {
+    const output = new OutputExpectation(10, 0.9);
+    for (let call = 0; call < 20; call++) output.add(1, 150);
+    for (let stranger = 1_000; stranger < 4_000; stranger++) output.add(stranger, 10_000_000);
+
+    expect(output.expected(1)).toBe(150);
+    expect(output.expected(999_999)).toBe(4_096);
   });
 
   describe('beside a tenant with ten times the traffic', () => {

@@ -48,6 +48,18 @@ describe('sizes of images', () => {
     expect(createSizes('gpt-4o', undefined)('https://x.test/a.png')).toBeUndefined();
   });
 
+  it('are unknown when they are promised and the promise fails, which is nothing to end a process for', async () => {
+    const failing = (() => Promise.reject(new Error('no'))) as unknown as TellImageSize;
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+
+    expect(createSizes('gpt-4o', failing)('https://x.test/a.png')).toBeUndefined();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off('unhandledRejection', unhandled);
+
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   it('are asked for 1,000 images of a call, and not by addresses that are empty or endless', () => {
     const tell = vi.fn((): ImageSize => SIZE);
     const sizeOf = createSizes('gpt-4o', tell);

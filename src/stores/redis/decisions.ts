@@ -35,6 +35,11 @@ export interface Settling {
   readonly failed: (error: unknown) => void;
 }
 
+/** One decision came to nothing, where Redis itself is well. */
+export class DecisionFailed extends Error {
+  override readonly name = 'DecisionFailed';
+}
+
 /** What is decided in one script, together. */
 export type Deciding = Reserving | Settling;
 
@@ -117,7 +122,7 @@ class Sheet {
 export function deliver(decisions: readonly Deciding[], answers: readonly unknown[], atMs: number): void {
   decisions.forEach((decision, index) => {
     const answer = answers[index];
-    if (!Array.isArray(answer)) decision.failed(new Error(String(answer)));
+    if (!Array.isArray(answer)) decision.failed(new DecisionFailed(String(answer)));
     else if ('items' in decision) decision.done(decisionOf(decision.items.length, answer.map(Number), atMs));
     else decision.done({ seq: Number(answer[1]), atMs });
   });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import { createBreaker } from './breaker.js';
-import type { Answered } from './decisions.js';
+import { type Answered, DecisionFailed } from './decisions.js';
 import { epochOf } from './exact.js';
 import { waitForAnswer } from './wait-for-answer.js';
 
@@ -44,7 +44,8 @@ export class Link {
       if (answer) this.#hear(answer.seq, seenSeq);
       return answer;
     } catch (error) {
-      this.failed(error);
+      // One counter that cannot be read is no reason to ask nobody any more.
+      if (!(error instanceof DecisionFailed)) this.failed(error);
       throw error;
     }
   }

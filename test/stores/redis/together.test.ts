@@ -67,7 +67,7 @@ describe('decisions of one turn', () => {
     expect(await countsIn(server.port, prefix)(tokens(0))).toEqual([950]);
   });
 
-  it('fail alone where a counter of theirs is none', async () => {
+  it('fail alone where a counter of theirs is none, and write over what is no count', async () => {
     const broken = [
       { ...tokens(1), counter: 'garbage' },
       { ...running(), counter: 'list' },
@@ -81,8 +81,8 @@ describe('decisions of one turn', () => {
       exact.reserve('c', [tokens(10)], HOW),
     ]);
 
-    expect(decisions.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
-    expect(await countsIn(server.port, prefix)(tokens(0))).toEqual([20]);
+    expect(decisions.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await countsIn(server.port, prefix)(tokens(0), { ...tokens(0), counter: 'garbage' })).toEqual([30, 1]);
   });
 
   it('fail all as Redis says it where nothing may be written, so that clients hear of it', async () => {

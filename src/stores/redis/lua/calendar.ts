@@ -3,8 +3,8 @@ export const CALENDAR = `local Count = {}
 
 function Count.load(raw, periods)
   local count = { period = periods[2], used = 0, previous = false, previousUsed = 0, periods = periods }
-  if raw then
-    local v = unpack_(raw)
+  local isPacked, v = pcall(unpack_, raw or '')
+  if isPacked and type(v) == 'table' and type(v[1]) == 'number' and type(v[2]) == 'number' and type(v[4]) == 'number' then
     count.period, count.used, count.previous, count.previousUsed = v[1], v[2], v[3], v[4]
   end
   return count

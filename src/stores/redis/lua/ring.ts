@@ -5,7 +5,7 @@
  * A window is a packed string: bytes of an older slot's amount, era, pacedUntilMs, head slot, its amount, sum of the older slots; then
  * each of these, oldest first, as last byte of the slot and amount. A decision reads and writes the head alone.
  */
-export const RING = `local byte, sub = string.byte, string.sub
+export const RING = `local byte, sub, abs = string.byte, string.sub, math.abs
 local spack, sunpack = struct.pack, struct.unpack
 
 -- A window as its string has it: the older slots stay packed, and are looked at one by one where they matter.
@@ -19,10 +19,13 @@ local Ring = {}
 
 function Ring.load(raw, now, ms)
   local slot = slotAt(now, ms)
-  if not raw then
+  local width, era, paced, head, amount, sum
+  if raw and #raw >= TAIL - 1 then width, era, paced, head, amount, sum = sunpack(HEADER, raw) end
+  -- What somebody else may have written there counts for nothing, and is written over.
+  if not ENTRY[width or 0] or (#raw - TAIL + 1) % (width + 1) ~= 0 or not (amount >= 0 and sum >= 0 and amount + sum < 1e17)
+    or not (abs(head) < 1e15 and abs(paced) < 1e15) then
     return { ms = ms, slot = slot, width = 2, era = 0, paced = 0, head = slot, amount = 0, sum = 0, raw = '', at = 1 }
   end
-  local width, era, paced, head, amount, sum = sunpack(HEADER, raw)
   if head - slot > 2 * SLOTS then
     return { ms = ms, slot = slot, width = 2, era = era + 1, paced = 0, head = slot, amount = amount + sum, sum = 0, raw = '', at = 1 }
   end
