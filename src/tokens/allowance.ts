@@ -55,10 +55,14 @@ export function createAllowance(length = 0): Allowance {
   };
 }
 
+/** Work granted to a text however short it is beside the others, out of half of all: names of functions must not be judged by class. */
+const LEAST_GRANTED = 64;
+
 /** Grants the next text its share. What it leaves over goes to those that follow. */
 export function grant(allowance: Allowance, length: number): void {
   const { work, guesses, expected } = allowance;
-  const share = length < expected ? length / expected : 1;
+  const least = work.pool > WORK / 2 ? LEAST_GRANTED / work.pool : 0;
+  const share = length < expected ? Math.max(least, length / expected) : 1;
   allowance.expected = Math.max(0, expected - length);
   work.pool -= work.pool * share;
   guesses.pool -= guesses.pool * share;
