@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkShape, DEEPEST_BODY, MOST_NAMES } from '../src/json-shape.js';
+import { checkCopyable, checkShape, DEEPEST_BODY, MOST_COPIED_NAMES, MOST_NAMES } from '../src/json-shape.js';
 
 const nested = (levels: number, inside = '') => `${'['.repeat(levels)}${inside}${']'.repeat(levels)}`;
 
@@ -43,7 +43,12 @@ describe.each([
   });
 
   it('finds the depth that a parser finds, whatever the texts are', () => {
-    const texts = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', 'é', '\u2028', 'x'), maxLength: 12 });
+    const unit = fc.constantFrom('[', ']', '{', '}', '"', '\\', 'é', '\u2028', 'x');
+    // Of long ones the end is searched for in another way.
+    const texts = fc.oneof(
+      fc.string({ unit, maxLength: 12 }),
+      fc.tuple(fc.nat({ max: 130 }), fc.string({ unit, maxLength: 70 })).map(([length, text]) => `${'x'.repeat(length)}${text}`),
+    );
     const levels = fc.array(fc.record({ isList: fc.boolean(), text: texts, before: fc.boolean() }), {
       minLength: DEEPEST_BODY - 3,
       maxLength: DEEPEST_BODY + 4,
@@ -67,6 +72,17 @@ describe.each([
         if (isTooDeep) expect(() => check(JSON.stringify(value))).toThrow();
         else expect(() => check(JSON.stringify(value))).not.toThrow();
       }),
+    );
+  });
+});
+
+describe('an object that is to be copied', () => {
+  const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, at]));
+
+  it('may have so many names, and no more', () => {
+    expect(() => checkCopyable(named(MOST_COPIED_NAMES))).not.toThrow();
+    expect(() => checkCopyable(named(MOST_COPIED_NAMES + 1))).toThrow(
+      expect.objectContaining({ code: 'SPILLWAY_BODY_TOO_WIDE', status: 400, expose: true }),
     );
   });
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Call } from '../call.js';
 
 /**
@@ -29,9 +29,11 @@ const IMMATERIAL: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 
 /** Nesting that is followed; deeper bodies are not cached. */
 const DEEPEST = 64;
-/** Values and characters that are written down: about 20 ms. Answers to more are not kept. */
+/** Values that are written down, and characters that are hashed: about 5 ms. Answers to more are not kept. */
 const MOST_VALUES = 10_000;
 const MOST_CHARACTERS = 4_194_304;
+/** Longer strings are written down as their hash, in characters: escaping and joining them would take longer than the hash. */
+const LONGEST_WRITTEN = 1_024;
 /** No model takes a longer prompt, and listing the names of one that has too many takes long by itself. */
 const MOST_TOKENS = 1_000_000;
 
@@ -71,12 +73,12 @@ interface Left {
 
 /** What `JSON.stringify` writes, with the names of each object sorted; `undefined` when nested too deep or too much. */
 function canonicalJson(given: unknown, left: Left, depth: number): string | undefined {
-  left.values--;
   const value = hasToJson(given) ? given.toJSON() : given;
   if (typeof value !== 'object' || value === null) return leafJson(value, left);
   if (depth >= DEEPEST) return undefined;
   if (!Array.isArray(value)) return canonicalFields(value, left, depth);
   if (value.length > left.values) return undefined;
+  left.values -= value.length;
   const parts: string[] = [];
   for (const item of value) {
     const text = canonicalJson(item, left, depth + 1);
@@ -89,6 +91,8 @@ function canonicalJson(given: unknown, left: Left, depth: number): string | unde
 function canonicalFields(value: object, left: Left, depth: number, without?: ReadonlySet<string>): string | undefined {
   const names = Object.keys(value);
   if (names.length > left.values) return undefined;
+  // Listed and sorted is work too, though what comes first may hold the next that is to be listed.
+  left.values -= names.length;
   const parts: string[] = [];
   for (const name of names.sort()) {
     const item = (value as Readonly<Record<string, unknown>>)[name];
@@ -104,9 +108,18 @@ function canonicalFields(value: object, left: Left, depth: number, without?: Rea
 function leafJson(value: unknown, left: Left): string | undefined {
   // Not even begun when it is too long already.
   if (typeof value === 'string' && value.length > left.characters) return undefined;
+  if (typeof value === 'string' && value.length > LONGEST_WRITTEN) {
+    left.characters -= value.length;
+    return hashedText(value);
+  }
   const text = JSON.stringify(value) ?? 'null';
   left.characters -= text.length;
   return left.characters < 0 ? undefined : text;
+}
+
+/** No JSON begins like this. UTF-8 has one replacement for all halves of surrogate pairs, which must be told apart. */
+function hashedText(text: string): string {
+  return text.isWellFormed() ? `#${hash('sha256', text)}` : `~${hash('sha256', Buffer.from(text, 'utf16le'))}`;
 }
 
 /** Bodies of jobs are objects of the application: dates and addresses say what they are only when asked. */

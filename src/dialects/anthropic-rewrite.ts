@@ -1,12 +1,12 @@
 import type { Rewrite } from './dialect.js';
-import { type Fields, fieldsOf, MOST_TOKENS, maximumOf } from './values.js';
+import { copyable, type Fields, fieldsOf, MOST_TOKENS, maximumOf } from './values.js';
 
 /** Least budget for thinking that the API takes (documentation of 2025). */
 const LEAST_THINKING = 1_024;
 
 /** Changes a body of the messages API; see `Dialect.rewrite`. */
 export function rewriteMessagesBody(body: unknown, { model, maximumOutputTokens }: Rewrite): unknown {
-  const fields = fieldsOf(body);
+  const fields = copyable(body);
   if (!fields) return body;
   const changed = model === undefined ? { ...fields } : { ...fields, model };
   return maximumOutputTokens === undefined ? changed : withMaximum(changed, maximumOutputTokens);
@@ -24,5 +24,5 @@ function withMaximum(fields: Fields, maximum: number): Fields {
 function fitted(thinking: unknown, declared: number, lowered: number): unknown {
   const budget = fieldsOf(thinking)?.budget_tokens;
   if (typeof budget !== 'number' || budget >= declared || budget < lowered) return thinking;
-  return lowered > LEAST_THINKING ? { ...fieldsOf(thinking), budget_tokens: lowered - 1 } : { type: 'disabled' };
+  return lowered > LEAST_THINKING ? { ...copyable(thinking), budget_tokens: lowered - 1 } : { type: 'disabled' };
 }

@@ -16,6 +16,10 @@ const CHAT_FIELDS = [
   'stop',
   'stream_options',
 ] as const;
+/** Members of a list that are asked what they are. */
+const MOST_ASKED = 1_000;
+const someOf = (list: unknown, test: (value: unknown, at: number) => boolean): boolean =>
+  listOf(list).slice(0, MOST_ASKED).some(test);
 const CHAT_ROLES = new Set<unknown>(['developer', 'tool', 'function']);
 
 /**
@@ -32,8 +36,8 @@ function isOwn({ system, anthropic_version, max_tokens, thinking, tools, message
     Array.isArray(system) ||
     typeof anthropic_version === 'string' ||
     (typeof max_tokens === 'number' && fieldsOf(thinking) !== undefined) ||
-    listOf(tools).some((tool) => fieldsOf(tool)?.input_schema !== undefined) ||
-    listOf(messages).some((message) => listOf(fieldsOf(message)?.content).some(isOwnBlock))
+    someOf(tools, (tool) => fieldsOf(tool)?.input_schema !== undefined) ||
+    someOf(messages, (message) => someOf(fieldsOf(message)?.content, isOwnBlock))
   );
 }
 
@@ -54,8 +58,8 @@ function isOwnBlock(value: unknown): boolean {
 function isChat(fields: Fields): boolean {
   return (
     CHAT_FIELDS.some((name) => fields[name] !== undefined) ||
-    listOf(fields.tools).some((tool) => fieldsOf(fieldsOf(tool)?.function) !== undefined) ||
-    listOf(fields.messages).some((message, at) => isChatMessage(fieldsOf(message), at))
+    someOf(fields.tools, (tool) => fieldsOf(fieldsOf(tool)?.function) !== undefined) ||
+    someOf(fields.messages, (message, at) => isChatMessage(fieldsOf(message), at))
   );
 }
 
@@ -66,6 +70,6 @@ function isChatMessage(message: Fields | undefined, at: number): boolean {
     CHAT_ROLES.has(message.role) ||
     (at === 0 && message.role === 'system') ||
     message.tool_calls !== undefined ||
-    listOf(message.content).some((part) => fieldsOf(part)?.type === 'image_url')
+    someOf(message.content, (part) => fieldsOf(part)?.type === 'image_url')
   );
 }

@@ -99,7 +99,10 @@ export interface Dialect {
   readonly endpoint?: string;
   /** Reads a call from a body; `undefined` when the body is not of this dialect or names no model. Never throws. */
   read(body: unknown, path?: string): Draft | undefined;
-  /** A changed copy; the body itself is left alone and unknown fields stay. */
+  /**
+   * A changed copy; the body itself is left alone and unknown fields stay.
+   * @throws SpillwayError `SPILLWAY_BODY_TOO_WIDE`, status 400: a body with so many names that copying it would block
+   */
   rewrite(body: unknown, change: Rewrite): unknown;
   /** Where the path names the model: the path of another one. @defaultValue the path stays */
   rewritePath?(path: string, model: string): string;

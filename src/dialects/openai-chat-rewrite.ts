@@ -2,11 +2,11 @@ import { isReasoningModel } from '../tokens/encodings.js';
 import type { Rewrite } from './dialect.js';
 import { type MaximumField, withMaximum } from './openai-maximum.js';
 import { withUsage } from './openai-usage.js';
-import { type Fields, fieldsOf, MOST_TOKENS, maximumOf, textOf } from './values.js';
+import { copyable, type Fields, MOST_TOKENS, maximumOf, textOf } from './values.js';
 
 /** Changes a chat completions body; see `Dialect.rewrite`. */
 export function rewriteChat(body: unknown, change: Rewrite): unknown {
-  const fields = fieldsOf(body);
+  const fields = copyable(body);
   if (!fields) return body;
   let changed: Fields = change.model === undefined ? { ...fields } : forModel({ ...fields, model: change.model }, change.model);
   if (change.maximumOutputTokens !== undefined)

@@ -1,10 +1,10 @@
 import type { Draft, Rewrite, Section } from './dialect.js';
 import { inputKind } from './openai-input.js';
 import { declaredMaximum, withMaximum } from './openai-maximum.js';
-import { readPrompts } from './openai-prompts.js';
+import { promptCount, readPrompts } from './openai-prompts.js';
 import { wantsUsage, withUsage } from './openai-usage.js';
 import { endpointOf, makesNoText } from './paths.js';
-import { type Fields, fieldsOf, maximumOf, modelOf, textOf } from './values.js';
+import { copyable, type Fields, fieldsOf, maximumOf, modelOf, textOf } from './values.js';
 
 /** Choices that are made for one prompt at most. */
 const MOST_OF_EACH = 128;
@@ -34,7 +34,7 @@ export function readCompletionsBody(body: unknown, path?: string): Draft | undef
 
 /** Changes a completions body; see `Dialect.rewrite`. */
 export function rewriteCompletionsBody(body: unknown, change: Rewrite): unknown {
-  const fields = fieldsOf(body);
+  const fields = copyable(body);
   if (!fields) return body;
   let changed: Fields = change.model === undefined ? { ...fields } : { ...fields, model: change.model };
   if (change.maximumOutputTokens !== undefined) changed = withMaximum(changed, change.maximumOutputTokens, 'max_tokens');
@@ -44,7 +44,7 @@ export function rewriteCompletionsBody(body: unknown, change: Rewrite): unknown 
 /** How many choices a body gets back, where `best_of` are made and only the best `n` shown. */
 export function choicesShown(body: unknown): number {
   const { prompt, n } = fieldsOf(body) ?? {};
-  return readPrompts(prompt).count * (maximumOf(n, MOST_OF_EACH) ?? 1);
+  return promptCount(prompt) * (maximumOf(n, MOST_OF_EACH) ?? 1);
 }
 
 function isCompletion(fields: Fields, path: string | undefined): boolean {

@@ -4,7 +4,7 @@ import { openaiLimits } from './limits.js';
 import { renderError } from './openai-error.js';
 import { inputKind } from './openai-input.js';
 import { readPrompts } from './openai-prompts.js';
-import { countOf, fieldsOf, listOf, modelOf, nestsDeeper } from './values.js';
+import { copyable, countOf, fieldsOf, listOf, modelOf, nestsDeeper } from './values.js';
 import { JSON_HEADERS } from './writing.js';
 
 /** Levels of an answer worth keeping, apart from its vectors. */
@@ -50,8 +50,9 @@ function readEmbeddingsBody(body: unknown, path?: string): Draft | undefined {
 }
 
 function rewriteEmbeddingsBody(body: unknown, { model }: Rewrite): unknown {
-  const fields = fieldsOf(body);
-  return fields && model !== undefined ? { ...fields, model } : body;
+  if (model === undefined) return body;
+  const fields = copyable(body);
+  return fields ? { ...fields, model } : body;
 }
 
 function embeddingsUsage(body: unknown): Usage | undefined {

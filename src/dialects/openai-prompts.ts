@@ -10,9 +10,14 @@ export interface Prompts {
 
 /** Reads a text, a list of tokens, or a list of either. */
 export function readPrompts(given: unknown): Prompts {
-  const list = isTokens(given) || !Array.isArray(given) ? [given] : given;
+  const list = promptsOf(given);
   return { section: { kind: 'prompt', parts: readParts(list, createLeft(), readPrompt) }, count: list.length };
 }
+
+/** How many prompts are given; see {@link Prompts.count}. */
+export const promptCount = (given: unknown): number => promptsOf(given).length;
+
+const promptsOf = (given: unknown): readonly unknown[] => (isTokens(given) || !Array.isArray(given) ? [given] : given);
 
 function readPrompt(value: unknown): Part[] {
   if (value === undefined || value === null) return [];

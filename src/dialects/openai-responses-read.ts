@@ -3,7 +3,7 @@ import { readCalled, readContent, readFormat, readMessage } from './openai-conte
 import { inputKind } from './openai-input.js';
 import { declaredMaximum, withMaximum } from './openai-maximum.js';
 import { createLeft, type Left, readMessages, readParts } from './parts.js';
-import { type Fields, fieldsOf, listOf, modelOf, textOf } from './values.js';
+import { copyable, type Fields, fieldsOf, listOf, modelOf, textOf } from './values.js';
 
 /** Stands for what is part of the prompt and not of the body. */
 const HIDDEN = { kind: 'tokens', count: 0, isGuessed: true } as const;
@@ -42,7 +42,7 @@ export function readResponsesBody(body: unknown, path?: string): Draft | undefin
 
 /** Changes a body of the Responses API; see `Dialect.rewrite`. */
 export function rewriteResponsesBody(body: unknown, { model, maximumOutputTokens }: Rewrite): unknown {
-  const fields = fieldsOf(body);
+  const fields = copyable(body);
   if (!fields) return body;
   const changed: Fields = model === undefined ? { ...fields } : { ...fields, model };
   return maximumOutputTokens === undefined ? changed : withMaximum(changed, maximumOutputTokens, 'max_output_tokens');
@@ -58,8 +58,11 @@ function readInput(input: unknown, role: string, left: Left): Section[] {
 function readHidden({ previous_response_id, conversation, prompt }: Fields, left: Left): Section[] {
   const kept = [previous_response_id, conversation, prompt].filter((value) => value !== undefined && value !== null);
   if (kept.length === 0) return [];
-  const values = Object.values(fieldsOf(fieldsOf(prompt)?.variables) ?? {});
-  return [{ kind: 'message', parts: [HIDDEN, ...readParts(values, left, (value) => readContent(value, left))] }];
+  const variables = fieldsOf(fieldsOf(prompt)?.variables) ?? {};
+  const names = Object.keys(variables);
+  return [
+    { kind: 'message', parts: [HIDDEN, ...readParts(names, left, (name) => readContent(variables[name as string], left))] },
+  ];
 }
 
 function readTools({ tools, tool_choice }: Fields, left: Left): Section[] {

@@ -1,5 +1,5 @@
 import type { Usage } from '../call.js';
-import { countOf, type Fields, fieldsOf, modelOf } from './values.js';
+import { copyable, countOf, type Fields, fieldsOf, modelOf } from './values.js';
 
 /** Usage as completions of chats and of prompts report it, in JSON and in chunks; see `Dialect.usage`. */
 export function completionUsage(bodyOrData: unknown): Usage | undefined {
@@ -34,7 +34,7 @@ export function usageFields(usage: Usage | undefined): Fields {
 /** The body with usage asked for in its stream; the same when it asks for no stream. */
 export function withUsage(fields: Fields): Fields {
   if (fields.stream !== true) return fields;
-  return { ...fields, stream_options: { ...fieldsOf(fields.stream_options), include_usage: true } };
+  return { ...fields, stream_options: { ...copyable(fields.stream_options), include_usage: true } };
 }
 
 /** Whether a body asks for usage in its stream. */

@@ -8,7 +8,8 @@ export interface Left {
   text: number;
 }
 
-const MOST_PARTS = 10_000;
+/** Embeddings take 2,048 texts at most; nobody was seen to send more messages or parts. */
+const MOST_PARTS = 4_096;
 const MOST_TEXT = 262_144;
 /** Bytes of plain text that take a token, on the safe side. */
 const BYTES_PER_TOKEN = 3;

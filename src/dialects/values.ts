@@ -1,3 +1,5 @@
+import { checkCopyable } from '../json-shape.js';
+
 /** A JSON object, of whose members nothing is known yet. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -9,6 +11,16 @@ export const LONGEST_MODEL = 256;
 /** The value as a JSON object; `undefined` for lists, `null` and everything else. */
 export function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+}
+
+/**
+ * An object of a body that is to be copied with changes, in bounded time.
+ * @throws SpillwayError `SPILLWAY_BODY_TOO_WIDE`, status 400, when it has too many names
+ */
+export function copyable(value: unknown): Fields | undefined {
+  const fields = fieldsOf(value);
+  if (fields) checkCopyable(fields);
+  return fields;
 }
 
 /** The value as a list; an empty one when it is none. */

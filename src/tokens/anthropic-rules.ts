@@ -15,6 +15,8 @@ const MESSAGE_TOKENS = 2;
 const CALL_TOKENS = 55;
 /** A definition of a tool. */
 const TOOL_TOKENS = 14;
+/** Definitions that are looked at one by one. */
+const MOST_TOOLS = 5_000;
 /** A schema that the answer must follow; its text counts twice. */
 const FORMAT_TOKENS = 90;
 /** Side of the patches that an image is cut into, in pixels. */
@@ -52,10 +54,17 @@ function sectionTokens(section: Section, measure: Measure, generation: Generatio
   }
 }
 
-/** A part may be one definition or a list of them. */
+/** A part may be one definition or a list of them; what comes after thousands is taken for tools of the caller's own. */
 function toolsTokens(parts: readonly Part[]): number {
-  const definitions = parts.flatMap((part) => (part.kind === 'json' ? part.value : undefined));
-  return definitions.reduce<number>((sum, definition) => sum + TOOL_TOKENS + hostedToolTokens(definition), 0);
+  let count = 0;
+  let tokens = 0;
+  for (const part of parts) {
+    const definitions =
+      part.kind === 'json' && Array.isArray(part.value) ? part.value : [part.kind === 'json' ? part.value : undefined];
+    for (let at = 0; at < definitions.length && count + at < MOST_TOOLS; at++) tokens += hostedToolTokens(definitions[at]);
+    count += definitions.length;
+  }
+  return tokens + count * TOOL_TOKENS;
 }
 
 function partTokens(part: Part, measure: Measure, generation: Generation): number {

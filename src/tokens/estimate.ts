@@ -3,11 +3,11 @@ import { createAllowance } from './allowance.js';
 import { claudeRules } from './anthropic-rules.js';
 import { encodingFor, hasKnownEncoding } from './encodings.js';
 import { geminiRules } from './gemini-rules.js';
-import { jsonText } from './json-text.js';
+import { createJsonLeft, jsonText } from './json-text.js';
 import { createLooks } from './looks.js';
 import { openaiRules } from './openai-rules.js';
 import type { Measure } from './rules.js';
-import { textLength } from './text-length.js';
+import { jsonParts, textLength } from './text-length.js';
 import type { Tokenizer } from './tokenizer.js';
 import { createSizes, type TellImageSize } from './told-sizes.js';
 
@@ -56,11 +56,13 @@ export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, settings
   const { overheadRatio, imageOverheadRatio, tokenFactor = 1, imageSize } = settings;
   const encoding = encodingFor(model);
   const allowance = createAllowance(textLength(draft));
+  const jsonLeft = createJsonLeft(jsonParts(draft));
   const measure: Measure = {
     model,
     hasSystem: draft.sections.some(({ role }) => role === 'system' || role === 'developer'),
     hasTools: draft.sections.some(({ kind }) => kind === 'tools'),
     count: (text) => tokenizer.count(text, encoding, allowance),
+    writeJson: (value) => jsonText(value, jsonLeft),
     countJson: (value) => jsonTokens(value, measure),
     sizeOf: createSizes(draft.model, imageSize),
     lookInto: createLooks(),
@@ -90,7 +92,7 @@ export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, settings
 };
 
 function jsonTokens(value: unknown, measure: Measure): number {
-  const { text, restLength } = jsonText(value);
+  const { text, restLength } = measure.writeJson(value);
   const tokens = measure.count(text);
   if (restLength === 0) return tokens;
   measure.hasGuessed = true;

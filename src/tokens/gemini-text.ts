@@ -1,4 +1,3 @@
-import { jsonText } from './json-text.js';
 import type { Measure } from './rules.js';
 
 /** Counts texts of one prompt as Gemini's vocabulary cuts them. */
@@ -16,7 +15,7 @@ const MOST_CHARACTERS = 250_000;
  * together what the other takes apart. Digits stand alone; an apostrophe and what follows it are no part of the word before; marks
  * join neither each other nor the end of a line, and an indentation joins no word.
  */
-export function createGeminiText(measure: Pick<Measure, 'count'>): GeminiText {
+export function createGeminiText(measure: Pick<Measure, 'count' | 'writeJson'>): GeminiText {
   let left = MOST_CHARACTERS;
   let seen = 0;
   let found = 0;
@@ -34,7 +33,7 @@ export function createGeminiText(measure: Pick<Measure, 'count'>): GeminiText {
   return {
     tokens,
     jsonTokens(value, how) {
-      const { text, restLength } = jsonText(value);
+      const { text, restLength } = measure.writeJson(value);
       return tokens(how === 'bare' ? text.replace(/["{}[\],:]+/g, ' ') : text) * (1 + restLength / text.length);
     },
   };

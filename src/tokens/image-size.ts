@@ -12,12 +12,27 @@ const MOST_STRETCHES = 1_000;
 /** Longest side that is believed, in pixels. */
 const LONGEST_SIDE = 65_535;
 
-/** Size of an image in a data URL, by the head of a PNG, JPEG, GIF or WebP file; `undefined` for all others and for what is none. */
-export function imageSize(url: string): ImageSize | undefined {
+/** How many images of one body may still be looked at, and how many of them further in. */
+export interface ImageLooks {
+  heads: number;
+  further: number;
+}
+
+/** Images of one body that are looked at, twice as many as a provider takes, and those that are looked at further in: each about 2 ms. */
+export const createImageLooks = (): ImageLooks => ({ heads: 1_024, further: 32 });
+
+/**
+ * Size of an image in a data URL, by the head of a PNG, JPEG, GIF or WebP file; `undefined` for all others, for what is none, and for
+ * what may not be looked at any more.
+ */
+export function imageSize(url: string, looks: ImageLooks = createImageLooks()): ImageSize | undefined {
+  if (looks.heads <= 0) return undefined;
   const comma = url.indexOf(',');
   if (!url.startsWith('data:') || comma < 0 || !url.slice(0, comma).endsWith(';base64')) return undefined;
+  looks.heads--;
   const head = decoded(url, comma + 1, FIRST_BASE64);
-  const size = pngSize(head) ?? gifSize(head) ?? webpSize(head) ?? (isJpeg(head) ? jpegSizeIn(url, comma + 1, head) : undefined);
+  const size =
+    pngSize(head) ?? gifSize(head) ?? webpSize(head) ?? (isJpeg(head) ? jpegSizeIn(url, comma + 1, head, looks) : undefined);
   return size && isSide(size.width) && isSide(size.height) ? size : undefined;
 }
 
@@ -25,8 +40,11 @@ function decoded(url: string, from: number, characters: number): Buffer {
   return Buffer.from(url.slice(from, from + characters), 'base64');
 }
 
-function jpegSizeIn(url: string, from: number, head: Buffer): ImageSize | undefined {
-  return jpegSize(head) ?? (url.length > from + FIRST_BASE64 ? jpegSize(decoded(url, from, MOST_BASE64)) : undefined);
+function jpegSizeIn(url: string, from: number, head: Buffer, looks: ImageLooks): ImageSize | undefined {
+  const size = jpegSize(head);
+  if (size || url.length <= from + FIRST_BASE64 || looks.further <= 0) return size;
+  looks.further--;
+  return jpegSize(decoded(url, from, MOST_BASE64));
 }
 
 const isSide = (pixels: number): boolean => pixels >= 1 && pixels <= LONGEST_SIDE;

@@ -1,5 +1,6 @@
 import type { FilePart, Section } from '../dialects/dialect.js';
 import type { ImageSize } from './image-size.js';
+import type { JsonText } from './json-text.js';
 
 /** How a provider counts: what surrounds texts, and how much they take. */
 export interface Rules {
@@ -16,6 +17,8 @@ export interface Measure {
   readonly hasSystem: boolean;
   readonly hasTools: boolean;
   readonly count: (text: string) => number;
+  /** Writes a value down, as far as the body's share of that goes. */
+  readonly writeJson: (value: unknown) => JsonText;
   /** Of its JSON text. */
   readonly countJson: (value: unknown) => number;
   /** Of the image at an address, as far as the address or the application tells. */

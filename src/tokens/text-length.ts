@@ -10,6 +10,13 @@ export function textLength({ sections }: Pick<Draft, 'sections'>): number {
   return length;
 }
 
+/** How many values of a draft are yet to be written as JSON. */
+export function jsonParts({ sections }: Pick<Draft, 'sections'>): number {
+  let count = 0;
+  for (const { parts } of sections) for (const { kind } of parts) if (kind === 'json') count++;
+  return count;
+}
+
 function partLength(part: Part): number {
   switch (part.kind) {
     case 'text':

@@ -198,22 +198,22 @@ describe('reading more messages and parts than anybody sends', () => {
   const message = { role: 'user', content: 'x' };
   const part = { type: 'text', text: 'x' };
 
-  it('reads 10,000 messages one by one and the rest as JSON', () => {
-    const read = sections(...Array.from({ length: 10_003 }, () => message));
+  it('reads 4,096 messages one by one and the rest as JSON', () => {
+    const read = sections(...Array.from({ length: 4_099 }, () => message));
 
-    expect(read).toHaveLength(10_001);
-    expect(read?.[9_999]).toEqual({ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'x' }] });
-    expect(read?.[10_000]).toEqual({ kind: 'message', parts: [{ kind: 'json', value: [message, message, message] }] });
+    expect(read).toHaveLength(4_097);
+    expect(read?.[4_095]).toEqual({ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'x' }] });
+    expect(read?.[4_096]).toEqual({ kind: 'message', parts: [{ kind: 'json', value: [message, message, message] }] });
   });
 
   it('reads as many parts and calls, in whichever messages, and the rest as JSON', () => {
     const read = sections(
-      { role: 'user', content: Array.from({ length: 9_990 }, () => part) },
+      { role: 'user', content: Array.from({ length: 4_086 }, () => part) },
       { role: 'user', content: Array.from({ length: 20 }, () => part) },
       message,
     );
 
-    expect(read?.map(({ parts }) => parts.length)).toEqual([9_990, 9, 1]);
+    expect(read?.map(({ parts }) => parts.length)).toEqual([4_086, 9, 1]);
     expect(read?.[1]?.parts.at(-1)).toEqual({ kind: 'json', value: Array.from({ length: 12 }, () => part) });
     expect(read?.[2]?.parts).toEqual([{ kind: 'json', value: [message] }]);
   });

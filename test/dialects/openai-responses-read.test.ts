@@ -171,10 +171,10 @@ describe('reading the input', () => {
     expect(sections({ type: 'item_reference', id: 'msg_1' })).toEqual([{ kind: 'message', parts: [HIDDEN] }]);
   });
 
-  it('counts the items beyond the first 10,000 as JSON', () => {
-    const found = sections(...Array.from({ length: 10_002 }, () => ({ type: 'function_call_output', output: '' })));
+  it('counts the items beyond the first 4,096 as JSON', () => {
+    const found = sections(...Array.from({ length: 4_098 }, () => ({ type: 'function_call_output', output: '' })));
 
-    expect(found).toHaveLength(10_001);
+    expect(found).toHaveLength(4_097);
     expect(found?.at(-1)?.parts).toEqual([
       { kind: 'json', value: [1, 2].map(() => ({ type: 'function_call_output', output: '' })) },
     ]);

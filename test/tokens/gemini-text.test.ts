@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createGeminiText } from '../../src/tokens/gemini-text.js';
+import { jsonText } from '../../src/tokens/json-text.js';
 
 /** What is added to a vocabulary that knows nothing. */
-const added = (text: string) => createGeminiText({ count: () => 0 }).tokens(text);
+const added = (text: string) => createGeminiText({ count: () => 0, writeJson: jsonText }).tokens(text);
 
 describe('what the vocabulary takes apart', () => {
   it.each([
@@ -24,7 +25,7 @@ describe('what the vocabulary takes apart', () => {
   });
 
   it('is extrapolated beyond 250,000 characters of a prompt', () => {
-    const counter = createGeminiText({ count: () => 0 });
+    const counter = createGeminiText({ count: () => 0, writeJson: jsonText });
     const text = '12 '.repeat(200_000);
 
     expect(counter.tokens(text)).toBeCloseTo(200_000, -2);
@@ -34,7 +35,7 @@ describe('what the vocabulary takes apart', () => {
 
 describe('JSON text', () => {
   const counted: string[] = [];
-  const counter = createGeminiText({ count: (text) => counted.push(text) && text.length });
+  const counter = createGeminiText({ count: (text) => counted.push(text) && text.length, writeJson: jsonText });
 
   it('is counted as it is, or bare', () => {
     counter.jsonTokens({ city: 'New York', days: [1, 2] });
