@@ -5,7 +5,9 @@ const LIMIT = 6_000;
 /** What both examples of several instances print: each answered its half, both together no more than the limit. */
 export function expectOneBudget(lines: readonly string[]): void {
   const instances = lines.slice(0, 2).map((line, index) => {
-    const found = new RegExp(`^instance ${index + 1}: (\\d+) passed(?:, (\\d+) static)?; its calls used (\\d+) tokens$`).exec(line);
+    const found = new RegExp(`^instance ${index + 1}: (\\d+) passed(?:, (\\d+) static)?; its calls used (\\d+) tokens$`).exec(
+      line,
+    );
     expect(found, line).not.toBeNull();
     // One that came first may have found room for all of its callers.
     const [, passed, prepared, tokens] = (found ?? []).map((text) => Number(text ?? 0));
