@@ -57,13 +57,14 @@ export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, settings
   const encoding = encodingFor(model);
   const allowance = createAllowance(textLength(draft));
   const jsonLeft = createJsonLeft(jsonParts(draft));
+  const jsonSeen = { tokens: 0, length: 0 };
   const measure: Measure = {
     model,
     hasSystem: draft.sections.some(({ role }) => role === 'system' || role === 'developer'),
     hasTools: draft.sections.some(({ kind }) => kind === 'tools'),
     count: (text) => tokenizer.count(text, encoding, allowance),
     writeJson: (value) => jsonText(value, jsonLeft),
-    countJson: (value) => jsonTokens(value, measure),
+    countJson: (value) => jsonTokens(value, measure, jsonSeen),
     sizeOf: createSizes(draft.model, imageSize),
     lookInto: createLooks(),
     hasGuessed: tokenFactor !== 1 || !hasKnownEncoding(model) || !tokenizer.isReady(encoding),
@@ -91,10 +92,17 @@ export const estimatePrompt: EstimatePrompt = (draft, model, tokenizer, settings
   };
 };
 
-function jsonTokens(value: unknown, measure: Measure): number {
+/** Shortest text that speaks for the rest of its own value, in UTF-16 units. */
+const LEAST_SAMPLE = 1_024;
+
+/** @param seen - JSON of the same body: what is missing of a value that was hardly written is like that */
+function jsonTokens(value: unknown, measure: Measure, seen: { tokens: number; length: number }): number {
   const { text, restLength } = measure.writeJson(value);
   const tokens = measure.count(text);
+  seen.tokens += tokens;
+  seen.length += text.length;
   if (restLength === 0) return tokens;
   measure.hasGuessed = true;
-  return Math.ceil(tokens * (1 + restLength / text.length));
+  const rate = text.length < LEAST_SAMPLE ? seen.tokens / seen.length : tokens / text.length;
+  return Math.ceil(tokens + rate * restLength);
 }

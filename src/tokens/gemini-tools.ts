@@ -19,6 +19,19 @@ const MOST_SCHEMAS = 5_000;
 const DEEPEST = 8;
 /** Levels that a reference to what is around it is followed again. */
 const MOST_RETURNS = 2;
+/** What is read of a schema: nothing else is copied of one that is referred to, for it may hold anything. */
+const READ = [
+  'description',
+  'properties',
+  'enum',
+  'anyOf',
+  'any_of',
+  'oneOf',
+  'allOf',
+  'prefixItems',
+  'items',
+  'additionalProperties',
+] as const;
 
 /** Tokens of definitions of tools, each in a part or in lists; what is no function counts as its JSON text. */
 export function geminiToolTokens(parts: readonly Part[], frame: GeminiToolFrame, text: GeminiText): number {
@@ -92,10 +105,13 @@ function affordable<T>(list: readonly T[], walk: Walk): readonly T[] {
 }
 
 /** A model is shown what is referred to in its place; where that holds itself, only so often. */
-function referredTokens({ $ref: _, ...own }: Fields, reference: string, place: Place, walk: Walk): number {
+function referredTokens(own: Fields, reference: string, place: Place, walk: Walk): number {
   const { root, level, within } = place;
   if (within.filter((name) => name === reference).length > MOST_RETURNS) return 0;
   let found: unknown = root;
   for (const step of reference.slice(2).split('/', DEEPEST)) found = fieldsOf(found)?.[step];
-  return schemaTokens({ ...fieldsOf(found), ...own }, { root, level, within: [...within, reference] }, walk);
+  const referred = fieldsOf(found) ?? {};
+  const schema: Record<string, unknown> = { $ref: referred.$ref };
+  for (const name of READ) schema[name] = own[name] === undefined ? referred[name] : own[name];
+  return schemaTokens(schema, { root, level, within: [...within, reference] }, walk);
 }

@@ -30,8 +30,9 @@ const MOST_LENGTH = 524_288;
 const LEAST_LENGTH = 32;
 /** Values that are kept for each part at most: enough to see what it is like. */
 const KEPT_VALUES = 64;
-/** What is not looked at counts as long as this where nothing else was looked at, in UTF-16 units. */
+/** What is not looked at counts as long as this where nothing else was looked at, and a member of an object, in UTF-16 units. */
 const UNSEEN_LENGTH = 64;
+const UNSEEN_MEMBER_LENGTH = 16;
 
 /** @param parts - values of the body that are to be written, as far as that is known */
 export function createJsonLeft(parts = 1): JsonLeft {
@@ -76,7 +77,7 @@ function writeWithin(value: unknown, left: JsonLeft): JsonText {
   let missing = 0;
   left.parts--;
   const kept = Math.max(0, left.parts) * left.valuesOfEach;
-  const isLeft = () => left.values > kept && left.names > 0;
+  const unseen = left.seen.count > 0 ? left.seen.length / left.seen.count : UNSEEN_LENGTH;
 
   function quoted(given: string): string {
     const most = Math.max(LEAST_LENGTH, left.length);
@@ -92,7 +93,13 @@ function writeWithin(value: unknown, left: JsonLeft): JsonText {
       text += typeof item === 'string' ? quoted(item) : leafText(item);
       return;
     }
-    const names = Array.isArray(item) ? undefined : Object.keys(item);
+    const isList = Array.isArray(item);
+    if (!isList && left.names <= 0) {
+      text += '{}';
+      missing += Math.max(1, unseen - 2);
+      return;
+    }
+    const names = isList ? undefined : Object.keys(item);
     const size = names?.length ?? (item as readonly unknown[]).length;
     if (names) left.names -= size;
     const sample = size > left.values - kept ? spread(size) : undefined;
@@ -100,9 +107,8 @@ function writeWithin(value: unknown, left: JsonLeft): JsonText {
     text += names ? '{' : '[';
   }
 
-  if (typeof value === 'object' && value !== null && !isLeft()) return unseen(value, left);
   write(value);
-  while (levels.length > 0 && isLeft()) {
+  while (levels.length > 0 && left.values > kept) {
     const level = levels[levels.length - 1] as Level;
     const { item, names, sample, size, next } = level;
     if (next === size) {
@@ -117,15 +123,9 @@ function writeWithin(value: unknown, left: JsonLeft): JsonText {
     level.next++;
     write((item as Record<string | number, unknown>)[name]);
   }
-  const rest = levels.reduce((sum, level) => sum + restOf(level, text.length), missing);
+  const rest = levels.reduce((sum, level) => sum + restOf(level, text.length, unseen), missing);
   // Something is missing of what was not closed, however short it is.
   return { text, restLength: Math.max(Math.min(1, levels.length), Math.round(rest)) };
-}
-
-/** As long as others of the same body were. */
-function unseen(value: object, { seen }: JsonLeft): JsonText {
-  const usual = seen.count > 0 ? Math.ceil(seen.length / seen.count) : UNSEEN_LENGTH;
-  return { text: Array.isArray(value) ? '[]' : '{}', restLength: Math.max(1, usual - 2) };
 }
 
 function leafText(item: unknown): string {
@@ -133,5 +133,8 @@ function leafText(item: unknown): string {
   return typeof item === 'boolean' || typeof item === 'bigint' ? String(item) : 'null';
 }
 
-const restOf = ({ size, next, startsAt }: Level, writtenLength: number): number =>
-  next === 0 ? 0 : ((size - next) * (writtenLength - startsAt)) / next;
+/** @param unseen - length of an item of a list of which nothing was written */
+function restOf({ size, next, startsAt, names }: Level, writtenLength: number, unseen: number): number {
+  if (next === 0) return size * (names ? UNSEEN_MEMBER_LENGTH : unseen);
+  return ((size - next) * (writtenLength - startsAt)) / next;
+}

@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf, listOf, textOf } from '../dialects/values.js';
+import { createJsonLeft, jsonText } from './json-text.js';
 
 /** A function as a request defines it, whichever way its wire format wraps it. */
 export interface FunctionDefinition {
@@ -17,6 +18,26 @@ export interface ToolText {
 /** Schemas written before the rest counts as JSON, and how deep they may lie in one another: references may be endless. */
 const MOST_SCHEMAS = 5_000;
 const DEEPEST = 12;
+/** Characters written before the rest counts as JSON, and names listed: what is long or wide may be referred to thousands of times. */
+const MOST_TEXT = 524_288;
+const MOST_LISTED = 20_000;
+/** Longest reference that is followed, in characters. */
+const LONGEST_REFERENCE = 1_024;
+/** What is read of a schema. */
+const READ = [
+  'title',
+  'description',
+  'default',
+  'enum',
+  'const',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'type',
+  'items',
+  'properties',
+  'required',
+] as const;
 
 /** The function that a tool defines: `{ type: 'function', function }`, or its own fields; `undefined` for tools of other kinds. */
 export function functionOf(tool: unknown): FunctionDefinition | undefined {
@@ -43,6 +64,9 @@ class Writer {
   left = MOST_SCHEMAS;
   bareFunctions = 0;
   #root: Fields = {};
+  #textLeft = MOST_TEXT;
+  #listedLeft = MOST_LISTED;
+  readonly #json = createJsonLeft();
   #hasExplained = false;
 
   constructor(private readonly explainsNested: boolean) {}
@@ -50,31 +74,34 @@ class Writer {
   function({ name, description, parameters }: FunctionDefinition): string {
     this.#root = parameters ?? {};
     this.#hasExplained = false;
-    const lines = comments(undefined, description);
-    const properties = Object.entries(fieldsOf(parameters?.properties) ?? {});
-    if (properties.length === 0) return [...lines, `type ${name} = () => any;`].join('\n');
-    lines.push(
-      ...comments(parameters?.title, ''),
-      `type ${name} = (_: {`,
-      ...this.#members(parameters as Fields, 0),
-      '}) => any;',
-    );
+    const lines = this.#comments(undefined, description);
+    const members = parameters ? this.#members(parameters, 0) : [];
+    if (members.length === 0) return [...lines, `type ${this.#said(name)} = () => any;`].join('\n');
+    lines.push(...this.#comments(parameters?.title, ''), `type ${this.#said(name)} = (_: {`, ...members, '}) => any;');
     if (!this.#hasExplained) this.bareFunctions++;
     return lines.join('\n');
   }
 
   #members(schema: Fields, level: number): string[] {
-    const required = new Set(listOf(schema.required));
+    const properties = fieldsOf(schema.properties);
+    if (!properties || this.left < 0) return [];
+    const names = Object.keys(properties);
+    const needed = listOf(schema.required);
+    this.#listedLeft -= names.length + needed.length;
+    if (this.#listedLeft < 0) this.left = -1;
+    if (this.left < 0) return [];
+    const required = new Set(needed);
     const indent = ' '.repeat(level);
     const lines: string[] = [];
-    for (const [name, given] of Object.entries(fieldsOf(schema.properties) ?? {})) {
+    for (const name of names) {
       if (--this.left < 0) return lines;
-      const member = this.#resolved(given);
-      const explained = level === 0 || this.explainsNested ? comments(member.title, textOf(member.description)) : [];
+      const member = this.#resolved(properties[name]);
+      const explained = level === 0 || this.explainsNested ? this.#comments(member.title, textOf(member.description)) : [];
       if (explained.length > 0) this.#hasExplained = true;
-      const fallback = member.default === undefined || member.default === null ? '' : ` // default: ${plainText(member.default)}`;
+      const fallback =
+        member.default === undefined || member.default === null ? '' : ` // default: ${this.#plainText(member.default)}`;
       for (const line of explained) lines.push(`${indent}${line}`);
-      lines.push(`${indent}${name}${required.has(name) ? '' : '?'}: ${this.#type(member, level)},${fallback}`);
+      lines.push(`${indent}${this.#said(name)}${required.has(name) ? '' : '?'}: ${this.#type(member, level)},${fallback}`);
     }
     return lines;
   }
@@ -83,12 +110,11 @@ class Writer {
     if (--this.left < 0 || level > 2 * DEEPEST) return 'any';
     const schema = this.#resolved(given);
     const choices = listOf(schema.enum);
-    if (choices.length > 0)
-      return this.#union(choices, (choice) => (typeof choice === 'string' ? `"${choice}"` : plainText(choice)));
-    if (schema.const !== undefined) return typeof schema.const === 'string' ? `"${schema.const}"` : plainText(schema.const);
+    if (choices.length > 0) return this.#union(choices, (choice) => this.#quotedText(choice));
+    if (schema.const !== undefined) return this.#quotedText(schema.const);
     const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].map(listOf).find((list) => list.length > 0);
     if (alternatives) return this.#union(alternatives, (alternative) => this.#type(alternative, level));
-    if (Array.isArray(schema.type)) return this.#union(schema.type, (type) => this.#type({ ...schema, type }, level));
+    if (Array.isArray(schema.type)) return this.#union(schema.type, (type) => this.#type({ ...readOf(schema, {}), type }, level));
     switch (schema.type) {
       case 'integer':
       case 'number':
@@ -100,13 +126,13 @@ class Writer {
       case undefined:
         return schema.properties === undefined ? 'any' : this.#object(schema, level);
       default:
-        return textOf(schema.type) === '' ? 'any' : textOf(schema.type);
+        return this.#said(textOf(schema.type)) || 'any';
     }
   }
 
   #object(schema: Fields, level: number): string {
-    if (Object.keys(fieldsOf(schema.properties) ?? {}).length === 0) return 'object';
-    return ['{', ...this.#members(schema, level + 2), `${' '.repeat(level)}}`].join('\n');
+    const members = this.#members(schema, level + 2);
+    return members.length === 0 ? 'object' : ['{', ...members, `${' '.repeat(level)}}`].join('\n');
   }
 
   #union(list: readonly unknown[], write: (item: unknown) => string): string {
@@ -118,19 +144,41 @@ class Writer {
   #resolved(given: unknown): Fields {
     const schema = fieldsOf(given) ?? {};
     const reference = textOf(schema.$ref);
-    if (!reference.startsWith('#/')) return schema;
+    if (!reference.startsWith('#/') || reference.length > LONGEST_REFERENCE) return schema;
     let found: unknown = this.#root;
     for (const step of reference.slice(2).split('/')) found = fieldsOf(found)?.[step];
-    const { $ref: _, ...own } = schema;
-    return { ...(fieldsOf(found) ?? {}), ...own };
+    return readOf(schema, fieldsOf(found) ?? {});
+  }
+
+  /** However many lines it has, a description is marked as a comment once. */
+  #comments(title: unknown, description: string): string[] {
+    return [textOf(title), description].filter((text) => text !== '').map((text) => `// ${this.#said(text)}`);
+  }
+
+  #quotedText(value: unknown): string {
+    return typeof value === 'string' ? `"${this.#said(value)}"` : this.#plainText(value);
+  }
+
+  #plainText(value: unknown): string {
+    if (typeof value === 'string') return this.#said(value);
+    const { text, restLength } = jsonText(value, this.#json);
+    if (restLength > 0) this.left = -1;
+    return this.#said(text);
+  }
+
+  /** Takes a text of the body's from what may still be written. */
+  #said(text: string): string {
+    this.#textLeft -= text.length;
+    if (this.#textLeft >= 0) return text;
+    this.left = -1;
+    return '';
   }
 }
 
-/** However many lines it has, a description is marked as a comment once. */
-function comments(title: unknown, description: string): string[] {
-  return [textOf(title), description].filter((text) => text !== '').map((text) => `// ${text}`);
-}
-
-function plainText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
+/** What is read of a schema, or else of the one that it refers to: whatever else they hold is not copied. */
+function readOf(own: Fields, referred: Fields): Fields {
+  const read: Record<string, unknown> = {};
+  for (const name of READ) read[name] = own[name] === undefined ? referred[name] : own[name];
+  if (referred.$ref !== undefined) read.$ref = referred.$ref;
+  return read;
 }
