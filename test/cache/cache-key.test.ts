@@ -148,6 +148,27 @@ describe('the key of a body', () => {
     expect(keyOf({ stop: undefined, seed: 1 })).toBe(keyOf({ seed: 1 }));
   });
 
+  it.each([
+    ['last character', `${'x'.repeat(5_000)}a`, `${'x'.repeat(5_000)}b`],
+    ['length', 'x'.repeat(5_000), 'x'.repeat(5_001)],
+    ['half of a surrogate pair', `${'x'.repeat(5_000)}\ud800`, `${'x'.repeat(5_000)}\ud801`],
+    ['half in place of its replacement', `${'x'.repeat(5_000)}\ud800`, `${'x'.repeat(5_000)}\ufffd`],
+  ])('tells long texts apart by their %s', (_, one, other) => {
+    expect(keyOf({ prompt: one })).not.toBe(keyOf({ prompt: other }));
+    expect(keyOf({ prompt: one })).toBe(keyOf({ prompt: `${one}` }));
+    expect(keyOf({ [one]: 1 })).not.toBe(keyOf({ [other]: 1 }));
+  });
+
+  it('lists no more names than it may write values, however they lie in one another', () => {
+    let listings = 0;
+    const counted = (value: object) => new Proxy(value, { ownKeys: (target) => (++listings ? Reflect.ownKeys(target) : []) });
+    let body: object = { a: 1 };
+    for (let level = 0; level < 20; level++) body = counted({ ...wide(2_000), a: body });
+
+    expect(keyOf(body)).toBeUndefined();
+    expect(listings).toBeLessThan(7);
+  });
+
   it('takes what says what it is for what it says', () => {
     expect(keyOf({ at: new Date(0) })).toBe(keyOf({ at: '1970-01-01T00:00:00.000Z' }));
   });

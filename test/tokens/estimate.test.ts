@@ -378,3 +378,27 @@ describe('hostile bodies', () => {
     expect(heldInputTokens).toBeGreaterThan(inputTokens);
   });
 });
+
+describe('what is too much to be looked at is not free', () => {
+  const chat = (content: unknown) => ({ model: 'gpt-4o', messages: [{ role: 'user', content }] });
+  const odd = { type: 'x', text: 7 };
+
+  it.each<[string, object]>([
+    ['an object of 100,000 names', chat([Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`key${at}`, at]))])],
+    ['50,000 parts of a kind that nobody knows', chat(Array(50_000).fill(odd))],
+    ['50,000 messages', { model: 'gpt-4o', messages: Array(50_000).fill({ role: 'user', content: 'one two three' }) }],
+    ['hundreds of such, each long', chat(Array.from({ length: 300 }, () => ({ type: 'x', list: Array(1_000).fill(12) })))],
+  ])('%s', (_, body) => {
+    const draft = readChat(body, '/v1/chat/completions');
+    expect(draft).toBeDefined();
+    if (!draft) return;
+    const whole = JSON.stringify(body).length;
+
+    const { inputTokens, confidence } = estimatePrompt(draft, 'gpt-4o', letters, { overheadRatio: 0, imageOverheadRatio: 0 });
+
+    // A token for each letter.
+    expect(inputTokens).toBeGreaterThan(0.4 * whole);
+    expect(inputTokens).toBeLessThan(1.5 * whole);
+    expect(confidence).toBe('guessed');
+  });
+});

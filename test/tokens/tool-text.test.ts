@@ -135,4 +135,46 @@ describe('a schema that has no end', () => {
 
     expect(body(odd)?.split('\n').slice(1, -1)).toEqual(['a?: any,', 'b?: any,', 'c?: any,', 'd?: any,', 'e?: any,', 'f?: any,']);
   });
+
+  it.each<[string, object, object]>([
+    ['description', { description: 'x'.repeat(10_000) }, {}],
+    ['default', { default: 'x'.repeat(10_000) }, {}],
+    ['default of many values', { default: Array(10_000).fill(1) }, {}],
+    ['value of an enumeration', { enum: ['x'.repeat(10_000)] }, {}],
+    ['constant', { const: 'x'.repeat(10_000) }, {}],
+    ['type', { type: 'x'.repeat(10_000) }, {}],
+    ['list of what is required', { type: 'object', properties: { a: {} }, required: Array(10_000).fill('a') }, {}],
+  ])('nor one that is referred to a thousand times and has a long %s', (_, x) => {
+    const properties = Object.fromEntries(Array.from({ length: 1_000 }, (_unused, at) => [`p${at}`, { $ref: '#/$defs/x' }]));
+
+    expect(shown({ properties, $defs: { x } })).toBeUndefined();
+    expect(shown({ properties: { p: { $ref: '#/$defs/x' } }, $defs: { x } })).toBeDefined();
+  });
+
+  it('is not copied where it is referred to, or has many types', () => {
+    let listings = 0;
+    const wide = new Proxy(
+      { type: ['string', 'integer'] },
+      {
+        ownKeys: (target) => (++listings ? Reflect.ownKeys(target) : []),
+        getOwnPropertyDescriptor: Reflect.getOwnPropertyDescriptor,
+      },
+    );
+    const properties = { a: { $ref: '#/$defs/x' }, b: { $ref: '#/$defs/x' }, c: wide };
+
+    expect(body({ properties, $defs: { x: wide } })).toContain('a?: string | number,');
+    expect(listings).toBe(0);
+  });
+
+  it('follows a reference to a reference, and none of endless length', () => {
+    const properties = { a: { $ref: '#/$defs/x' }, b: { $ref: `#/${'x/'.repeat(1_000)}` } };
+
+    expect(body({ properties, $defs: { x: { $ref: '#/$defs/y' }, y: { type: 'integer' } } })).toContain('a?: number,\nb?: any,');
+  });
+
+  it('holds a default nested 10,000 deep, which overflows the stack of JSON.stringify', () => {
+    const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
+
+    expect(body({ properties: { a: { default: deep } } })).toContain(`default: ${'['.repeat(10_000)}`);
+  });
 });
