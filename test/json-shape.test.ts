@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCopyable, checkShape, DEEPEST_BODY, MOST_COPIED_NAMES, MOST_NAMES } from '../src/json-shape.js';
+import { checkCopyable, checkShape, DEEPEST_BODY, MOST_COPIED_NAMES, MOST_NAMES, namesWithin } from '../src/json-shape.js';
 
 const nested = (levels: number, inside = '') => `${'['.repeat(levels)}${inside}${']'.repeat(levels)}`;
 
@@ -73,6 +73,17 @@ describe.each([
         else expect(() => check(JSON.stringify(value))).not.toThrow();
       }),
     );
+  });
+});
+
+describe('the names of an object', () => {
+  it('are listed once when they are too many, and not remembered otherwise', () => {
+    let listings = 0;
+    const listed = new Proxy({ a: 1, b: 2 }, { ownKeys: (target) => (++listings ? Reflect.ownKeys(target) : []) });
+
+    expect([namesWithin(listed, 2), namesWithin(listed, 1), namesWithin(listed, 1)]).toEqual([['a', 'b'], undefined, undefined]);
+    expect(listings).toBe(2);
+    expect(namesWithin(listed, 2)).toEqual(['a', 'b']);
   });
 });
 

@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import type { Call } from '../call.js';
+import { namesWithin } from '../json-shape.js';
 
 /**
  * Fields of a body that do not shape the answer: who asks, how it is delivered, what is kept of it. By wire format: in an
@@ -89,8 +90,8 @@ function canonicalJson(given: unknown, left: Left, depth: number): string | unde
 }
 
 function canonicalFields(value: object, left: Left, depth: number, without?: ReadonlySet<string>): string | undefined {
-  const names = Object.keys(value);
-  if (names.length > left.values) return undefined;
+  const names = namesWithin(value, left.values);
+  if (!names) return undefined;
   // Listed and sorted is work too, though what comes first may hold the next that is to be listed.
   left.values -= names.length;
   const parts: string[] = [];
